@@ -305,11 +305,7 @@ impl Shared {
         while let Some(line) = timeout(self.timeout, lines.next()).await.map_err(late)?.map_err(broken)? {
             let result = wire.batch_line(&line, SystemTime::now()).and_then(|line| {
                 let outcome = match line.outcome {
-                    Outcome::Succeeded(message) => {
-                        let answer = read(&line.id, &message)?;
-                        let (took, attempts) = (Duration::ZERO, 1);
-                        Ok(Completion { text: answer.text, finish: answer.finish, usage: answer.usage, took, attempts })
-                    }
+                    Outcome::Succeeded(message) => Ok(Completion::of(read(&line.id, &message)?, Duration::ZERO, 1)),
                     Outcome::Errored(refusal) => Err(self.refused_in_batch(Fault::refused(0, refusal))),
                     Outcome::Canceled => Err(Failure::new(FailureKind::Cancelled, "the batch was stopped before it")),
                     Outcome::Expired => {

@@ -10,12 +10,11 @@ use std::sync::Arc;
 
 use reqwest::Method;
 
-use super::bill::Bill;
 use super::client::{Rules, Shared, With};
 use super::keyring::Keyring;
 use super::ledger::Settled;
 use super::retry::{Fault, Next};
-use super::spender::{Account, Purchase, Unanswered};
+use super::spender::{Account, Payment, Purchase, Unanswered};
 use super::transport::Transport;
 use super::{ADDED, FailureKind, Health, passes_on, possible};
 use context::cost::{Usage, estimate_tokens};
@@ -127,21 +126,19 @@ impl Embeddings {
                 _ => Ok((vectors, tokens)),
             }
         };
-        let bill = if self.price == Some(0) {
-            Bill { wanted: account.wanted.clone(), ..Bill::free() }
+        let payment = if self.price == Some(0) {
+            Payment::free(account.wanted.clone())
         } else {
             let (provider, model, micro_dollars) = (self.provider, self.model.clone(), cost_of(self.price, most));
-            let purchase = Purchase { account: account.clone(), provider, model, micro_dollars, tokens: most };
-            Bill::new(purchase, |(_, tokens): &(Vec<Vec<f32>>, Option<u64>)| self.settled(*tokens, most))
+            Payment::of(Purchase { account: account.clone(), provider, model, micro_dollars, tokens: most })
         };
-        let (vectors, tokens) = line.paid_call(rules, bill, attempt).await?.value;
-        Ok(Embedded { vectors, tokens: tokens.unwrap_or(most), estimated: tokens.is_none() })
-    }
-
-    fn settled(&self, told: Option<u64>, most: u64) -> Settled {
-        let tokens = told.unwrap_or(most);
-        let usage = Usage { input: tokens, estimated: told.is_none(), ..Usage::default() };
-        Settled { usage, micro_dollars: cost_of(self.price, tokens), contexts: 0, failed: false }
+        let (done, payment) = line.paid_call(rules, payment, attempt).await?;
+        let (vectors, told) = done.value;
+        let (tokens, estimated) = (told.unwrap_or(most), told.is_none());
+        let usage = Usage { input: tokens, estimated, ..Usage::default() };
+        let micro_dollars = cost_of(self.price, tokens);
+        payment.settle(Settled { usage, micro_dollars, contexts: 0, failed: false }).await;
+        Ok(Embedded { vectors, tokens, estimated })
     }
 
     /// How much one call may ask for.

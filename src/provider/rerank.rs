@@ -7,12 +7,11 @@ use std::time::Duration;
 use reqwest::Method;
 use tokio::task::JoinSet;
 
-use super::bill::Bill;
 use super::client::{Rules, Shared, With};
 use super::keyring::Keyring;
 use super::ledger::Settled;
 use super::retry::Fault;
-use super::spender::{Account, Purchase, Unanswered};
+use super::spender::{Account, Payment, Purchase, Unanswered};
 use super::transport::Transport;
 use super::wire::{Judgement, Rerank};
 use super::{ADDED, Failure, FailureKind, Health, passes_on, possible};
@@ -73,13 +72,6 @@ pub struct Billed {
     pub estimated: bool,
 }
 
-/// What a reranker answered.
-#[derive(Clone, Debug, PartialEq)]
-pub struct RerankScores {
-    /// How well each document answers the query, on a scale of the model's own; `None` for those it passed over.
-    pub scores: Vec<Option<f32>>,
-}
-
 impl RerankClient {
     /// A reranker for a configuration. Reads no key and opens no connection yet.
     ///
@@ -101,7 +93,7 @@ impl RerankClient {
         })
     }
 
-    /// How well each document answers the query. Once `within` is over, there is no answer. Before that, what may
+    /// How well each document answers the query, on a scale of the model's own; `None` for those it passes over. Once `within` is over, there is no answer. Before that, what may
     /// succeed on a second try is tried again, unless the provider may have counted the first.
     ///
     /// # Errors
@@ -112,7 +104,7 @@ impl RerankClient {
         documents: &[String],
         within: Duration,
         account: &Account,
-    ) -> Result<RerankScores, Unanswered> {
+    ) -> Result<Vec<Option<f32>>, Unanswered> {
         let parts: Vec<&[String]> = documents.chunks(self.shared.wire.batch()).collect();
         let query: Arc<str> = query.into();
         let mut asked = JoinSet::new();
@@ -133,7 +125,7 @@ impl RerankClient {
             }
         }
         let judgements: Vec<Judgement> = judgements.into_iter().flatten().collect();
-        Ok(RerankScores { scores: judgements.into_iter().flat_map(|j| j.scores).collect() })
+        Ok(judgements.into_iter().flat_map(|j| j.scores).collect())
     }
 
     /// One request.
@@ -152,15 +144,17 @@ impl RerankClient {
             Rerank::read(&reply.body, documents.len()).map_err(|message| shared.unread(&reply, message))
         };
         let guess = self.guess(query, documents);
-        let bill = if self.is_free() {
-            Bill::free()
+        let payment = if self.is_free() {
+            Payment::free(account.wanted.clone())
         } else {
             let (account, micro_dollars) = (account.clone(), self.cost(&guess));
             let (provider, model, tokens) = (self.provider, self.model.clone(), guess.tokens);
-            let purchase = Purchase { account, provider, model, micro_dollars, tokens };
-            Bill::new(purchase, |judgement: &Judgement| self.settled(&self.billed(judgement, guess)))
+            Payment::of(Purchase { account, provider, model, micro_dollars, tokens })
         };
-        let done = shared.paid_call(rules, bill, attempt).await?;
+        let (done, payment) = shared.paid_call(rules, payment, attempt).await?;
+        let billed = self.billed(&done.value, guess);
+        let usage = Usage { input: billed.tokens, estimated: billed.estimated, ..Usage::default() };
+        payment.settle(Settled { usage, micro_dollars: self.cost(&billed), contexts: 0, failed: false }).await;
         Ok(done.value)
     }
 
@@ -174,11 +168,6 @@ impl RerankClient {
             searches: judgement.searches.map_or(guess.searches, |told| possible(told, guess.searches + ADDED)),
             estimated: told.is_none(),
         }
-    }
-
-    fn settled(&self, billed: &Billed) -> Settled {
-        let usage = Usage { input: billed.tokens, estimated: billed.estimated, ..Usage::default() };
-        Settled { usage, micro_dollars: self.cost(billed), contexts: 0, failed: false }
     }
 
     /// Estimates what a question is going to take; errs upwards.

@@ -6,13 +6,11 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 
+use super::Scores;
 use index::search::rerank::{RerankConfig, RerankProvider};
-use protocol::folders::Folders;
-use provider as llm;
-use provider::hub::located;
 use provider::models::{ModelKind, Shelf};
 use provider::transformer::{CrossEncoder, TransformerError};
-use provider::{Account, Billed, Health, RerankScores, Unanswered};
+use provider::{Account, Health, RerankClient, Unanswered};
 
 /// Why there are no scores.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -33,7 +31,7 @@ pub(super) enum Unjudged {
 #[derive(Clone)]
 pub(super) enum Judge {
     /// Asked over HTTP.
-    Remote(llm::RerankClient),
+    Remote(RerankClient),
     /// Computed here.
     Local(Arc<Local>),
 }
@@ -60,45 +58,44 @@ impl Judge {
             let turn = tokio::sync::Semaphore::new(1);
             return Ok(Judge::Local(Arc::new(Local { name, shelf, model: Mutex::default(), turn })));
         }
-        llm::RerankClient::new(config).map(Judge::Remote)
+        RerankClient::new(config).map(Judge::Remote)
     }
 
-    /// See [`llm::RerankClient::judge`]. A local model always computes to the end: the next search then has its scores.
+    /// See [`RerankClient::judge`]. A local model always computes to the end: the next search then has its scores.
     pub(super) async fn judge(
         &self,
         query: &str,
         documents: &[String],
         within: Duration,
         account: &Account,
-    ) -> Result<RerankScores, Unjudged> {
+    ) -> Result<Scores, Unjudged> {
         match self {
-            Judge::Remote(client) => Ok(client.judge(query, documents, within, account).await?),
+            Judge::Remote(client) => Ok(client.judge(query, documents, within, account).await?.into()),
             Judge::Local(local) => local.clone().judge(query.to_owned(), documents.to_vec()).await,
         }
     }
 
-    /// See [`llm::RerankClient::guess`].
-    pub(super) fn guess(&self, query: &str, documents: &[String]) -> Billed {
+    /// The client, if a provider is asked.
+    fn remote(&self) -> Option<&RerankClient> {
         match self {
-            Judge::Remote(client) => client.guess(query, documents),
-            Judge::Local(_) => Billed::default(),
+            Judge::Remote(client) => Some(client),
+            Judge::Local(_) => None,
         }
     }
 
-    /// Millionths of a dollar; `None` if the price is not known.
-    pub(super) fn cost(&self, billed: &Billed) -> Option<u64> {
-        match self {
-            Judge::Remote(client) => client.cost(billed),
-            Judge::Local(_) => Some(0),
-        }
+    /// What a question may cost at most, in millionths of a dollar; `None` if the price is not known.
+    pub(super) fn most(&self, query: &str, documents: &[String]) -> Option<u64> {
+        self.remote().map_or(Some(0), |client| client.cost(&client.guess(query, documents)))
     }
 
     /// Whether it costs nothing, so that there is nothing to account for.
     pub(super) fn is_free(&self) -> bool {
-        match self {
-            Judge::Remote(client) => client.is_free(),
-            Judge::Local(_) => true,
-        }
+        self.remote().is_none_or(RerankClient::is_free)
+    }
+
+    /// Host (and port) that queries and passages go to; `None` if they stay on this machine.
+    pub(super) fn leaves_to(&self) -> Option<String> {
+        self.remote()?.leaves_to()
     }
 
     /// What the user has to look at.
@@ -132,21 +129,12 @@ impl Judge {
             }
         }
     }
-
-    /// Host (and port) that queries and passages go to; `None` if they stay on this machine.
-    pub(super) fn leaves_to(&self) -> Option<String> {
-        match self {
-            Judge::Remote(client) => client.leaves_to(),
-            Judge::Local(_) => None,
-        }
-    }
 }
 
 impl Local {
     /// The model's folder, or what to do about a model that is not on this machine.
     fn folder(&self) -> Result<PathBuf, String> {
-        let found = located(&self.name, self.shelf.folder(), &Folders::here().hub_cache);
-        found.ok_or_else(|| ModelKind::CrossEncoder.absent(&self.name))
+        self.shelf.locate(&self.name).ok_or_else(|| ModelKind::CrossEncoder.absent(&self.name))
     }
 
     /// The model, read when it is first needed. A model that is missing now may come later.
@@ -159,7 +147,7 @@ impl Local {
         Ok(model.insert(CrossEncoder::open(&folder).map(Arc::new)).clone()?)
     }
 
-    async fn judge(self: Arc<Self>, query: String, documents: Vec<String>) -> Result<RerankScores, Unjudged> {
+    async fn judge(self: Arc<Self>, query: String, documents: Vec<String>) -> Result<Scores, Unjudged> {
         let _turn = self.turn.try_acquire().map_err(|_| Unjudged::Busy)?;
         let local = self.clone();
         let scored = tokio::task::spawn_blocking(move || {
@@ -168,6 +156,6 @@ impl Local {
         });
         // An error means that the runtime ended, or that the model's own code failed.
         let scores = scored.await.map_err(|_| Unjudged::Busy)??;
-        Ok(RerankScores { scores: scores.into_iter().map(Some).collect() })
+        Ok(scores.into_iter().map(Some).collect())
     }
 }
