@@ -32,7 +32,7 @@ use index::search::{Options, Parsed};
 use keeping::Kept;
 use protocol::cost::TeamSaving;
 use protocol::note::{GetRequest, NoteText};
-use protocol::team::{TeamDifferences, TeamInfo, TeamList, TeamVault};
+use protocol::team::{TeamDifferences, TeamInfo, TeamList, TeamVault, VaultDifferences};
 use provider::Spender;
 use provider::rest::RestServer;
 use turns::Turns;
@@ -214,7 +214,7 @@ impl Teams {
             team.withdraw()?;
             for kept in &team.kept {
                 let found = team.background.block_on(kept.verify()).map_err(failed)?;
-                vaults.push(kept.differences(&team.name, found));
+                vaults.push(VaultDifferences { team: team.name.clone(), ..found });
             }
         }
         Ok(TeamDifferences { vaults })

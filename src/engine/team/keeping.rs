@@ -12,7 +12,6 @@ use super::source::{VaultSource, describe, embedder_of};
 use super::turns::Turns;
 use super::word::{WORD, known, word};
 use crate::Shared;
-use ::team::verify::Differences;
 use ::team::{Collection, Described, Done, Failure, Identity, Keeper, Kind, VaultState};
 use protocol::events::Notice;
 use protocol::team::{TeamVault, VaultDifferences};
@@ -138,7 +137,7 @@ impl Kept {
     }
 
     /// Compares and mends.
-    pub(super) async fn verify(&self) -> Result<Differences, Failure> {
+    pub(super) async fn verify(&self) -> Result<VaultDifferences, Failure> {
         let _turn = self.turns.begin().await?;
         let mut keeper = self.keeper.lock().await;
         let keeper = self.made(&mut keeper)?;
@@ -153,26 +152,6 @@ impl Kept {
     /// Ends the wait after a failure that is over: what is saved is published from now on.
     fn go_on(&self) {
         self.wake.notify_one();
-    }
-
-    /// What differed, as the protocol says it.
-    pub(super) fn differences(&self, team: &str, found: Differences) -> VaultDifferences {
-        let differences = found.count();
-        let Differences { notes, points, missing, outdated, damaged, extra, left_over, foreign } = found.shortened();
-        let (team, vault) = (team.to_owned(), self.vault.clone());
-        VaultDifferences {
-            team,
-            vault,
-            notes,
-            points,
-            differences,
-            missing,
-            outdated,
-            damaged,
-            extra,
-            left_over,
-            foreign,
-        }
     }
 
     /// Has the next turn begin anew if the vault is not there any more as this keeper's, or the server does not answer.
