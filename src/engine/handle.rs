@@ -12,6 +12,7 @@ mod grep;
 mod names;
 mod notes;
 mod offers;
+mod permission;
 mod recent;
 mod related;
 mod resolve;

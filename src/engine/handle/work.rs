@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::access::{ready, state};
 use super::resolve::{self, Named};
-use super::{CallError, Handle, contexts, estimates, recent};
+use super::{CallError, Handle, contexts, estimates, permission};
 use crate::decide::NotePipeline;
 use crate::indexer::Event;
 use crate::indexer::rebuild::Covered;
@@ -190,9 +190,9 @@ pub(super) fn rebuild(
             let of = (estimate, vaults.len());
             return Ok(estimates::dry_run(engine, JobKind::Rebuild, scope, Some(total), of));
         }
-        recent::may_rebuild(engine, audience, estimate.as_ref())?;
+        permission::may_rebuild(engine, audience, estimate.as_ref())?;
         for vault in &vaults {
-            recent::may_ask(engine, audience, &vault.generation, std::slice::from_ref(vault))?;
+            permission::may_ask(engine, audience, &vault.generation, std::slice::from_ref(vault))?;
         }
     }
     let scope = Scope { path: covered.under.as_ref().map(ToString::to_string), ..scope };

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::super::access::{in_range, ready};
 use super::super::{
-    CallError, Cancel, Contextual, Handle, SearchFilter, SearchRequest, VaultShared, generations, recent,
+    CallError, Cancel, Contextual, Handle, SearchFilter, SearchRequest, VaultShared, generations, permission,
 };
 use super::vaults;
 use crate::rerank::Reranker;
@@ -198,7 +198,7 @@ fn judge(engine: &Handle, request: &SearchRequest) -> Result<Judge, CallError> {
     if !reranker.is_agreed() && (wanted != Some(true) || audience.is_assistant()) {
         return Ok(Judge::Waits("not reranked: the reranker waits for your yes: `situated contexts start`".to_owned()));
     }
-    let barred = recent::may_spend(engine, audience, !reranker.is_free(), "the reranker").err();
+    let barred = permission::may_spend(engine, audience, !reranker.is_free(), "the reranker").err();
     Ok(barred.map_or(Judge::Asked(reranker), |barred| Judge::Waits(format!("not reranked: {barred}"))))
 }
 
