@@ -313,12 +313,12 @@ impl<W: Protocol> Shared<W> {
 
     /// Carries out a call that costs nothing: waits for its turn, then attempts until there is an answer, or no hope or
     /// time is left.
-    pub(super) async fn call<'a, T, F, A>(&'a self, rules: Rules, attempt: F) -> Result<Done<T>, Ended>
+    pub(super) async fn call<'a, T, F, A>(&'a self, rules: Rules, attempt: F) -> Result<T, Ended>
     where
         F: Fn(With) -> A,
         A: Future<Output = Result<T, Fault>> + 'a,
     {
-        self.paid_call(rules, Payment::free(None), attempt).await.map(|(done, _)| done)
+        self.paid_call(rules, Payment::free(None), attempt).await.map(|(done, _)| done.value)
     }
 
     /// As [`Shared::call`], for a call that is paid for. What the answer cost is still to be booked.
