@@ -81,18 +81,19 @@ impl Book {
                 Line::Reserved(entry) => self.reserve(&entry),
                 Line::Settled { entry, used } => {
                     // The reservation's own line may have been damaged.
-                    if let Some(reserved) = self.open.get(&(entry.day.clone(), entry.id)).cloned() {
-                        self.unreserve(&reserved);
-                    }
+                    self.end(entry.day.clone(), entry.id);
                     self.settle(&entry, &used);
                 }
-                Line::Released { id, day } => {
-                    if let Some(reserved) = self.open.get(&(day, id)).cloned() {
-                        self.unreserve(&reserved);
-                    }
-                }
+                Line::Released { id, day } => self.end(day, id),
                 Line::Spared(spared) => self.spare(&spared),
             }
+        }
+    }
+
+    /// Ends a reservation, if it is known.
+    fn end(&mut self, day: String, id: u64) {
+        if let Some(reserved) = self.open.remove(&(day, id)) {
+            self.unreserve(&reserved);
         }
     }
 
