@@ -181,7 +181,7 @@ fn ask_teams(
         let pipeline = &served.pipeline;
         Some((pipeline.service.embedder.identity().to_owned(), vectors.of(pipeline, &parsed.text())?))
     };
-    let asked = engine.0.teams.are_searched() && options.mode != Mode::Lexical && parsed.has_text();
+    let asked = engine.asks_teams() && options.mode != Mode::Lexical && parsed.has_text();
     let vector = served.iter().filter(|_| asked).find_map(&mut vector);
     engine.0.teams.ask(parsed, options, vector).wait(cancel)
 }

@@ -41,7 +41,7 @@ pub(super) fn look_at(engine: &Handle, scope: Scope, vaults: &[Arc<VaultShared>]
     job
 }
 
-/// See [`Handle::sync_accepting`].
+/// See [`Handle::sync`].
 pub(super) fn sync(engine: &Handle, scope: Scope, accept_deletes: bool, since: Option<u64>) -> Result<u64, CallError> {
     let mut vaults = engine.choose(scope.vault.as_deref())?;
     if let Some(typed) = &scope.path {
@@ -77,7 +77,7 @@ fn is_on_disk(vault: &VaultShared, path: &VaultPath) -> bool {
     state(vault, path) != Ok(Err(ReadError::Gone))
 }
 
-/// See [`Handle::jobs_for`].
+/// See [`Handle::jobs`].
 pub(super) fn jobs(engine: &Handle, audience: Audience) -> Vec<Job> {
     let mut jobs = engine.0.jobs.all();
     if audience.is_assistant() {
