@@ -75,10 +75,6 @@ impl NoTeams {
 
     pub(super) fn configure(&self, _shared: &Arc<Shared>, _settings: &Settings) {}
 
-    pub(super) fn are_searched(&self) -> bool {
-        false
-    }
-
     pub(super) fn status(&self, _name: Option<&str>) -> Result<TeamList, CallError> {
         none()
     }

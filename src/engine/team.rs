@@ -98,11 +98,6 @@ impl Teams {
         *made_of = Some((settings.teams.clone(), published));
     }
 
-    /// Whether searches ask any team.
-    pub(super) fn are_searched(&self) -> bool {
-        self.open.load().values().any(|team| team.reader.is_some())
-    }
-
     /// Begins to ask the teams what the vaults are asked; `vector` is the query's, with the identity of its embedder.
     pub(super) fn ask(&self, query: &Parsed, options: &Options, vector: Option<(String, Vector)>) -> Question {
         asking::begin(&self.open.load(), query, options, vector)
@@ -377,7 +372,7 @@ async fn ask(collection: &Collection, info: &mut TeamInfo) -> Result<Vec<VaultSt
     let missing = || {
         let (name, host) = (collection.name(), collection.host());
         let message = format!("there is no collection `{name}` at {host} yet; `situated team init` makes it");
-        Failure { kind: Kind::Missing, message }
+        Failure::new(Kind::Missing, message)
     };
     info.points = found.ok_or_else(missing)?.points;
     let described = collection.described().await?.ok_or_else(missing)?;

@@ -201,8 +201,8 @@ impl Kept {
 
     /// The keeper. It is made if there is none yet, and made anew if the vault has another embedder by now.
     fn made<'a>(&self, keeper: &'a mut Option<Keeper>) -> Result<&'a mut Keeper, Failure> {
-        let local = |message: String| Failure { kind: Kind::Local, message };
-        let engine = self.engine.upgrade().ok_or_else(|| local("the daemon is stopping".to_owned()))?;
+        let local = |message: String| Failure::new(Kind::Local, message);
+        let engine = self.engine.upgrade().ok_or_else(|| Failure::new(Kind::Local, "the daemon is stopping"))?;
         let embedder = embedder_of(&self.source).map_err(local)?;
         if keeper.as_ref().is_none_or(|keeper| keeper.embedder() != embedder) {
             let data_dir = engine.config.load().data_dir.clone();
@@ -210,7 +210,7 @@ impl Kept {
             let who = Identity { vault: self.vault.clone(), keeper: word, host: host(), embedder };
             *keeper = Some(Keeper::new(self.collection.clone(), who, self.source.clone()));
         }
-        keeper.as_mut().ok_or_else(|| local("there is no keeper".to_owned()))
+        keeper.as_mut().ok_or_else(|| Failure::new(Kind::Local, "there is no keeper"))
     }
 }
 
