@@ -112,7 +112,7 @@ pub(super) fn ask(
     if answer.found && answer.citations.is_empty() {
         answer.warnings.push("the answer cites no passage: check it before you rely on it".to_owned());
     }
-    answer.tokens_in = usage.input.saturating_add(usage.cache_read).saturating_add(usage.cache_write);
+    answer.tokens_in = usage.tokens_in();
     (answer.tokens_cached, answer.tokens_out) = (usage.cache_read, usage.output);
     (answer.tokens_estimated, answer.micro_dollars) = (usage.estimated, micro_dollars);
     answer.took_ms = began.elapsed().as_secs_f64() * 1e3;

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
 
-use super::line::{Entry, Line, Spared, Used, month_of_day};
+use super::line::{Entry, Line, Spared, month_of_day};
 use super::sums::CountCalls as _;
-use super::{LedgerError, Purpose};
+use super::{LedgerError, Purpose, Settled};
 use protocol::cost::{Sums, TeamSaving};
 
 /// A budget that reservations count against.
@@ -79,7 +79,7 @@ impl Book {
         for line in lines {
             match line {
                 Line::Reserved(entry) => self.reserve(&entry),
-                Line::Settled { entry, used } => {
+                Line::Settled { entry, used, .. } => {
                     // The reservation's own line may have been damaged.
                     self.end(entry.day.clone(), entry.id);
                     self.settle(&entry, &used);
@@ -159,11 +159,11 @@ impl Book {
     }
 
     /// Counts what a call took.
-    pub(super) fn settle(&mut self, entry: &Entry, used: &Used) {
+    pub(super) fn settle(&mut self, entry: &Entry, used: &Settled) {
         let spent = self.pots.entry(Pot::of(entry)).or_default();
         match used.micro_dollars {
             Some(micro) => spent.micro_dollars = spent.micro_dollars.saturating_add(micro),
-            None => spent.tokens = spent.tokens.saturating_add(used.tokens()),
+            None => spent.tokens = spent.tokens.saturating_add(used.usage.tokens()),
         }
         self.each(entry, |sums| sums.settle(used));
     }
