@@ -38,7 +38,7 @@ pub struct CompletionClient {
 
 /// What clones share: one line to a provider, whatever is asked over it.
 pub(super) struct Shared<W = Wire> {
-    provider: &'static str,
+    pub(super) provider: &'static str,
     pub(super) wire: W,
     pub(super) transport: Transport,
     pub(super) keys: Keyring,

@@ -54,7 +54,6 @@ pub struct Embedded {
 #[derive(Clone)]
 pub struct Embeddings {
     line: Arc<Shared<EmbedWire>>,
-    provider: &'static str,
     model: Arc<str>,
     /// Micro-dollars per million tokens; `None` if nobody knows, 0 if it is free.
     price: Option<u64>,
@@ -79,9 +78,8 @@ impl Embeddings {
         let keys = Keyring::new(config.provider, config.key.clone());
         let times = (config.timeout, config.timeout * ATTEMPTS_TIME);
         let price = price(config, transport.leaves_to().is_none());
-        let provider = config.provider.name();
-        let line = Shared::new(provider, wire, transport, keys, config.concurrency, times);
-        Ok(Embeddings { line: Arc::new(line), provider, model: config.model().into(), price })
+        let line = Shared::new(config.provider.name(), wire, transport, keys, config.concurrency, times);
+        Ok(Embeddings { line: Arc::new(line), model: config.model().into(), price })
     }
 
     /// What a million tokens cost, in micro-dollars; `None` if nobody knows, 0 if it is free.
@@ -129,7 +127,7 @@ impl Embeddings {
         let payment = if self.price == Some(0) {
             Payment::free(account.wanted.clone())
         } else {
-            let (provider, model, micro_dollars) = (self.provider, self.model.clone(), cost_of(self.price, most));
+            let (provider, model, micro_dollars) = (line.provider, self.model.clone(), cost_of(self.price, most));
             Payment::of(Purchase { account: account.clone(), provider, model, micro_dollars, tokens: most })
         };
         let (done, payment) = line.paid_call(rules, payment, attempt).await?;

@@ -37,7 +37,6 @@ const PER_1K: [(&str, u64); 1] = [("rerank-v3.5", 2_000_000)];
 #[derive(Clone)]
 pub struct RerankClient {
     shared: Arc<Shared<Rerank>>,
-    provider: &'static str,
     model: Arc<str>,
     price: Price,
 }
@@ -85,12 +84,7 @@ impl RerankClient {
         let keys = Keyring::new(config.provider, config.key.clone());
         let times = (config.deadline(), config.deadline());
         let shared = Shared::new(config.provider.name(), wire, transport, keys, CONCURRENCY, times);
-        Ok(RerankClient {
-            shared: Arc::new(shared),
-            provider: config.provider.name(),
-            model: config.model().into(),
-            price,
-        })
+        Ok(RerankClient { shared: Arc::new(shared), model: config.model().into(), price })
     }
 
     /// How well each document answers the query, on a scale of the model's own; `None` for those it passes over. Once `within` is over, there is no answer. Before that, what may
@@ -148,7 +142,7 @@ impl RerankClient {
             Payment::free(account.wanted.clone())
         } else {
             let (account, micro_dollars) = (account.clone(), self.cost(&guess));
-            let (provider, model, tokens) = (self.provider, self.model.clone(), guess.tokens);
+            let (provider, model, tokens) = (shared.provider, self.model.clone(), guess.tokens);
             Payment::of(Purchase { account, provider, model, micro_dollars, tokens })
         };
         let (done, payment) = shared.paid_call(rules, payment, attempt).await?;
