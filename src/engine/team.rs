@@ -145,11 +145,6 @@ impl Teams {
         open.values().filter(|team| team.reader.is_some()).map(|team| team.name.clone()).collect()
     }
 
-    /// The names of those among them that a query's conditions admit.
-    pub(super) fn admitted(&self, query: &Parsed) -> Vec<String> {
-        self.names().into_iter().filter(|team| query.filter.admits_team(team)).collect()
-    }
-
     /// What is published from here and is not as it should be.
     pub(super) fn problems(&self) -> Vec<String> {
         self.open.load().values().flat_map(|team| team.problems()).collect()

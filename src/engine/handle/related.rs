@@ -6,7 +6,7 @@ use std::time::Instant;
 use super::access::{Served, not_found};
 use super::resolve::{self, Named};
 use super::search::include;
-use super::search::{Asked, freshness, search_answer};
+use super::search::{Requested, freshness, search_answer};
 use super::vectors::QueryVectors;
 use super::{CallError, Cancel, Group, Handle, RelatedRequest, SearchAnswer, vectors};
 use crate::VaultShared;
@@ -24,14 +24,14 @@ pub(super) fn related(engine: &Handle, request: RelatedRequest, cancel: &Cancel)
     let per_note = if request.group == Group::Note { Some(1) } else { request.per_note };
     let mut options = super::search::options(
         engine,
-        &Asked {
+        &Requested {
             limit: request.limit,
             per_note,
             window_chars: request.window_chars,
             contextual: true,
             explain: request.explain,
             merge: request.merge,
-            ..Asked::default()
+            ..Requested::default()
         },
     )?;
     options.cancel = cancel.clone();

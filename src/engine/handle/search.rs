@@ -14,8 +14,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use self::freshness::Look;
-pub(super) use self::request::{Asked, narrow, options};
 use self::request::{Judge, Wanted};
+pub(super) use self::request::{Requested, narrow, options};
 use self::time::time_asked;
 use super::super::indexer::Event;
 use super::access::Served;
@@ -107,7 +107,7 @@ pub(super) fn search_hiding(
         AsksTeams::NotAbout(note) => {
             let say =
                 |team: String| format!("`{team}` was not asked: where `{note}` stands is computed of the vaults here");
-            let teams = engine.0.teams.admitted(&wanted.parsed);
+            let teams = vaults::admitted_teams(engine, &wanted.parsed);
             (FoundOutside { teams: teams.clone(), ..FoundOutside::default() }, teams.into_iter().map(say).collect())
         }
     };

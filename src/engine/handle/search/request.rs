@@ -68,7 +68,7 @@ impl Wanted {
         };
         let mut options = options(
             engine,
-            &Asked {
+            &Requested {
                 mode: request.mode,
                 limit: request.limit,
                 per_note: request.per_note,
@@ -103,7 +103,7 @@ impl Wanted {
             let shown = vaults.iter().zip(&opened).map(|(vault, (snapshot, pipeline))| {
                 (vault.name.as_str(), &**snapshot, hide.then(|| pipeline.private.clone()))
             });
-            let teams = if vault.is_none() { engine.0.teams.admitted(&parsed) } else { Vec::new() };
+            let teams = if vault.is_none() { vaults::admitted_teams(engine, &parsed) } else { Vec::new() };
             parsed = search::settled(parsed, &parse, (&shown.collect::<Vec<_>>(), &teams), &options)?;
         }
         parsed.warnings.extend(vaults::unknown(engine, parsed.vaults()));
@@ -116,7 +116,7 @@ impl Wanted {
 
 /// What a request says of [`Options`]; the configuration sets the rest.
 #[derive(Default)]
-pub(in crate::handle) struct Asked {
+pub(in crate::handle) struct Requested {
     pub(in crate::handle) mode: Option<Mode>,
     pub(in crate::handle) limit: Option<usize>,
     pub(in crate::handle) per_note: Option<usize>,
@@ -127,7 +127,7 @@ pub(in crate::handle) struct Asked {
 }
 
 /// The options of a search: what the request says, and what the configuration says of the rest.
-pub(in crate::handle) fn options(engine: &Handle, asked: &Asked) -> Result<Options, CallError> {
+pub(in crate::handle) fn options(engine: &Handle, asked: &Requested) -> Result<Options, CallError> {
     let search = engine.0.config.load().search.clone();
     let limit = in_range("limit", asked.limit.unwrap_or(search.limit), MAX_HITS)?;
     if asked.per_note == Some(0) {
