@@ -149,7 +149,7 @@ impl Reranker {
             let deadline = self.config.deadline().as_millis();
             return Ok(Err(format!("{} did not answer within {deadline} ms", self.config.provider.name())));
         };
-        Ok(scores.map_err(|why| why.to_string()))
+        Ok(scores)
     }
 
     fn log(&self, why: &str) {

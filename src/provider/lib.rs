@@ -53,7 +53,7 @@ pub use client::{CallTurn, CompletionClient};
 pub use embedder::{EmbedError, Embedder, Made};
 pub use embeddings::{Embedded, Embeddings, PerCall, TextGroup, cost_of, tokens_of};
 pub use key::{check_file as check_key_file, keep_command_runner};
-pub use rerank::{Billed, RerankClient};
+pub use rerank::RerankClient;
 pub use runtime::ProviderRuntime;
 pub use spender::{Account, Owed, Spender, Unanswered, Wanted};
 pub use static_model::{StaticError, StaticModel, TABLE_FILES};

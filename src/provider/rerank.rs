@@ -62,13 +62,13 @@ enum Price {
 
 /// What is billed for a question.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Billed {
-    /// Tokens: of the documents, and of the query once for each of them.
-    pub tokens: u64,
-    /// Searches, of a hundred documents each.
-    pub searches: u64,
+struct Billed {
+    /// Of the documents, and of the query once for each of them.
+    tokens: u64,
+    /// Of a hundred documents each.
+    searches: u64,
     /// Whether the provider did not say, so that these are estimates.
-    pub estimated: bool,
+    estimated: bool,
 }
 
 impl RerankClient {
@@ -164,8 +164,13 @@ impl RerankClient {
         }
     }
 
+    /// What a question may cost at most, in millionths of a dollar; `None` if the price is not known.
+    pub fn most(&self, query: &str, documents: &[String]) -> Option<u64> {
+        self.cost(&self.guess(query, documents))
+    }
+
     /// Estimates what a question is going to take; errs upwards.
-    pub fn guess(&self, query: &str, documents: &[String]) -> Billed {
+    fn guess(&self, query: &str, documents: &[String]) -> Billed {
         let query = u64::from(estimate_tokens(query, 1.0));
         let tokens = documents.iter().map(|document| query + u64::from(estimate_tokens(document, 1.0)));
         let pieces: u64 = tokens.clone().map(|tokens| tokens.div_ceil(TOKENS_PER_DOCUMENT).max(1)).sum();
@@ -173,7 +178,7 @@ impl RerankClient {
     }
 
     /// Millionths of a dollar, rounded up; `None` if the price is not known.
-    pub fn cost(&self, billed: &Billed) -> Option<u64> {
+    fn cost(&self, billed: &Billed) -> Option<u64> {
         let (amount, rate, unit) = match self.price {
             Price::Unknown => return None,
             Price::Free => return Some(0),
