@@ -233,24 +233,25 @@ pub(super) fn bearer(key: &SecretString) -> (&'static str, SecretString) {
     ("authorization", format!("Bearer {}", key.expose_secret()).into())
 }
 
-/// The single word that most providers take as a key.
+/// The single word that most providers take as a key. `section` of the configuration says where it is.
 ///
 /// # Errors
-/// There is none though the address is not of this machine, or it is one for AWS.
-fn api_key<'a>(
+/// There is none though one is `needed` and the address is not of this machine, or it is one for AWS.
+pub(super) fn api_key<'a>(
     key: Option<&'a Key>,
     address: &Address,
-    provider: Provider,
+    section: &str,
+    needed: bool,
 ) -> Result<Option<&'a SecretString>, Failure> {
     match key {
         Some(Key::Bearer(key)) => Ok(Some(key)),
-        Some(Key::Aws { .. }) => Err(no_key(address, "context", "the key found is one for AWS")),
-        None if address.is_loopback() || provider == Provider::Ollama => Ok(None),
-        None => Err(no_key(address, "context", "no key is found")),
+        Some(Key::Aws { .. }) => Err(no_key(address, section, "the key found is one for AWS")),
+        None if address.is_loopback() || !needed => Ok(None),
+        None => Err(no_key(address, section, "no key is found")),
     }
 }
 
-pub(super) fn no_key(address: &Address, section: &str, why: &str) -> Failure {
+fn no_key(address: &Address, section: &str, why: &str) -> Failure {
     let message = format!(
         "{why}, and {} wants one: name a file that only you can read in `{section}.key_file`, \
          or a command in `{section}.key_command`",
