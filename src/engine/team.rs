@@ -63,7 +63,7 @@ struct Team {
     reader: Option<Reader>,
     kept: Vec<Arc<Kept>>,
     /// What was published from here before; `None` if nothing was.
-    former: Option<Former>,
+    former: Option<Arc<Former>>,
     /// Until then the team is not asked for contexts, because it did not answer.
     away_until: Mutex<Option<Instant>>,
     /// Its ledger records what the team saved.
@@ -282,7 +282,7 @@ impl Team {
     /// Ends its tasks: there is another configuration.
     fn end(&self) {
         self.kept.iter().for_each(|kept| kept.wake());
-        self.former.iter().for_each(Former::end);
+        self.former.iter().for_each(|former| former.end());
     }
 
     /// Takes away what is not published from here any more.
@@ -295,7 +295,7 @@ impl Team {
     fn problems(&self) -> impl Iterator<Item = String> {
         let kept = self.kept.iter().filter_map(|kept| Some((&kept.vault, kept.problem()?)));
         let kept = kept.map(|(vault, why)| format!("`{vault}` is not published as it is, for `{}`: {why}", self.name));
-        kept.chain(self.former.as_ref().and_then(Former::problem))
+        kept.chain(self.former.as_ref().and_then(|former| former.problem()))
     }
 
     fn info(&self, saved: &[TeamSaving]) -> TeamInfo {
@@ -346,7 +346,7 @@ impl Team {
             );
             CallError::NotConfigured(message)
         })?;
-        let described = Described { bits, ..kept.describe().map_err(CallError::Storage)? };
+        let described = Described { bits, ..source::describe(&kept.source).map_err(CallError::Storage)? };
         let quantisation = if bits { Quantisation::Bit } else { Quantisation::Byte };
         let make = async {
             collection.version().await?;

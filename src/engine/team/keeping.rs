@@ -8,11 +8,11 @@ use parking_lot::Mutex;
 use tokio::runtime::Handle as Runtime;
 use tokio::sync::{Notify, broadcast};
 
-use super::source::{VaultSource, describe, embedder_of};
+use super::source::{VaultSource, embedder_of};
 use super::turns::Turns;
 use super::word::{WORD, known, word};
 use crate::Shared;
-use ::team::{Collection, Described, Done, Failure, Identity, Keeper, Kind, VaultState};
+use ::team::{Collection, Done, Failure, Identity, Keeper, Kind, VaultState};
 use protocol::events::Notice;
 use protocol::team::{TeamVault, VaultDifferences};
 
@@ -29,7 +29,7 @@ const WITHDRAWING: Duration = Duration::from_secs(5);
 pub(super) struct Kept {
     pub(super) vault: String,
     engine: Weak<Shared>,
-    source: Arc<VaultSource>,
+    pub(super) source: Arc<VaultSource>,
     collection: Collection,
     /// Made when the vault is open: only then its embedder is known.
     keeper: tokio::sync::Mutex<Option<Keeper>>,
@@ -118,11 +118,6 @@ impl Kept {
     /// Whether the vault of this name there is another keeper's, so that its notes are not those here.
     pub(super) fn is_of_another(&self) -> bool {
         self.status.lock().problem.as_ref().is_some_and(|failure| failure.kind == Kind::Kept)
-    }
-
-    /// The description that its collection would get.
-    pub(super) fn describe(&self) -> Result<Described, String> {
-        describe(&self.source)
     }
 
     /// Publishes what differs.
