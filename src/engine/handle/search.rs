@@ -14,8 +14,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use self::freshness::Look;
-use self::request::{Judge, Wanted};
 pub(super) use self::request::{Requested, narrow, options};
+use self::request::{Reranking, Wanted};
 use self::time::time_asked;
 use super::super::indexer::Event;
 use super::access::Served;
@@ -193,10 +193,10 @@ fn rerank(
     rankings: &mut [Ranking],
     cancel: &Cancel,
 ) -> Result<Option<String>, CallError> {
-    let reranker = match &wanted.judge {
-        Judge::Waits(why) => return Ok(Some(why.clone())),
-        Judge::Asked(reranker) if wanted.parsed.has_text() => reranker,
-        Judge::Asked(_) | Judge::Nobody => return Ok(None),
+    let reranker = match &wanted.reranking {
+        Reranking::Waits(why) => return Ok(Some(why.clone())),
+        Reranking::Asked(reranker) if wanted.parsed.has_text() => reranker,
+        Reranking::Asked(_) | Reranking::Nobody => return Ok(None),
     };
     let snapshots: Vec<_> = served.iter().map(|s| (s.snapshot.clone(), s.pipeline.private.clone())).collect();
     reranker.rerank(&wanted.parsed.text(), wanted.options.contextual, &snapshots, rankings, cancel)
