@@ -73,7 +73,7 @@ pub(crate) async fn run(arguments: &Arguments) -> Result<()> {
             let collection =
                 Collection::replicated(nodes[0].server()?, vec![nodes[1].server()?, nodes[2].server()?], NAME);
             let queries = queries_of(&vault, client as u64);
-            anyhow::Ok(tokio::spawn(search(Reader::new(collection), queries, deadline, told.clone())))
+            anyhow::Ok(tokio::spawn(search(collection, queries, deadline, told.clone())))
         })
         .collect::<Result<_>>()?;
     let keeping = tokio::spawn(keep(keeper, vault.clone(), told.clone()));
@@ -191,11 +191,12 @@ fn queries_of(vault: &Vault, seed: u64) -> Vec<(String, Vector)> {
 
 /// Searches until it is over; waits in milliseconds, those while all was well and the others.
 async fn search(
-    reader: Reader,
+    collection: Collection,
     queries: Vec<(String, Vector)>,
     deadline: Duration,
     told: Arc<Told>,
 ) -> Result<(Vec<f64>, Vec<f64>)> {
+    let reader = Reader::new(collection.clone());
     let (mut calm, mut troubled) = (Vec::new(), Vec::new());
     for (words, vector) in queries.into_iter().cycle() {
         if told.over.load(Ordering::Relaxed) {
@@ -220,9 +221,9 @@ async fn search(
         // Every query stands in some note, which is never taken away.
         if answer.is_some_and(|answer| answer.found.is_empty()) {
             told.empty.fetch_add(1, Ordering::Relaxed);
-            let seen = reader.collection().vaults().await.map(|all| all.iter().map(|v| v.revision).collect::<Vec<_>>());
+            let seen = collection.vaults().await.map(|all| all.iter().map(|v| v.revision).collect::<Vec<_>>());
             let again = reader.search(&asked, deadline).await.map(|answer| answer.found.len());
-            let (host, is_away) = (reader.collection().host(), told.away.load(Ordering::Relaxed));
+            let (host, is_away) = (collection.host(), told.away.load(Ordering::Relaxed));
             eprintln!(
                 "nothing found for `{}` at {host} ({is_away} away), revision {seen:?}; again: {again:?}",
                 asked.words
@@ -259,10 +260,10 @@ async fn keep(mut keeper: Keeper, vault: Arc<Vault>, told: Arc<Told>) -> Result<
 /// Whether everything is there, once, on all nodes.
 async fn compare(vault: &Arc<Vault>, keeper: &mut Keeper, nodes: &[Node]) -> Result<()> {
     let found = keeper.verify().await?;
-    let differences = found.count();
+    let differences = found.differences;
     row("differences between the collection and the vault", format!("{differences} of {} notes", found.notes));
     if differences > 0 {
-        eprintln!("{:?}", found.shortened());
+        eprintln!("{:?}", found);
     }
     let documents = vault.paths().into_iter().map(|path| vault.document(&path));
     let chunks: usize = documents.filter_map(|document| Some(document.ok()??.chunks.len())).sum();

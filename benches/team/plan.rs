@@ -26,7 +26,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
 fn publish(wanted: &BTreeMap<String, String>) -> u64 {
     let mut plan = Publisher::default();
     plan.on(Event::Wanted(wanted.clone()));
-    let (mut effect, mut revisions) = (plan.begin(), 0);
+    let (mut effect, mut revisions) = (Effect::Claim, 0);
     loop {
         let event = match effect {
             Effect::Claim => Event::Claimed(0),

@@ -70,7 +70,7 @@ pub(super) fn stop(session: &mut Session) -> Result<u8, CliFailure> {
     let is_held = || is_locked(&found.data_dir) || serves();
     let soon = freed(is_held, STOPS_WITHIN);
     if !soon {
-        session.say("the daemon waits for answers of a model that are under way, for 10 s at most");
+        session.say("the daemon waits for what is under way (requests, answers of a model), for 10 s at most");
     }
     if !soon && !freed(is_held, STOP_PATIENCE) {
         let message = format!(

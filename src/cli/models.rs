@@ -242,8 +242,7 @@ fn failed(error: ModelError) -> CliFailure {
         ModelError::Hub(HubError::Refused { .. } | HubError::Own(_)) | ModelError::Unfit { .. } => exit::NOTHING,
         ModelError::Hub(HubError::Busy(_)) => exit::TEMPORARY,
         ModelError::Taken { .. } | ModelError::NoRoom { .. } => exit::CANNOT_CREATE,
-        ModelError::Hub(HubError::Network { .. } | HubError::Wrong { .. } | HubError::File { .. })
-        | ModelError::File { .. } => exit::IO,
+        ModelError::Hub(HubError::Network { .. } | HubError::Wrong { .. } | HubError::File { .. }) => exit::IO,
     };
     CliFailure::new(code, error.to_string())
 }

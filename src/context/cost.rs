@@ -2,6 +2,8 @@
 
 mod estimate;
 
+use serde::{Deserialize, Serialize};
+
 use super::models::{Price, Rates};
 use super::prompt::Prompt;
 
@@ -14,7 +16,7 @@ const PER_TOKEN: u64 = 18;
 const MILLION: u64 = 1_000_000;
 
 /// What a call used.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {
     /// Tokens read at the full price.
     pub input: u64,
@@ -37,6 +39,16 @@ impl Usage {
             estimated: true,
             ..Usage::default()
         }
+    }
+
+    /// All tokens that the model read.
+    pub fn tokens_in(&self) -> u64 {
+        self.input.saturating_add(self.cache_read).saturating_add(self.cache_write)
+    }
+
+    /// All tokens.
+    pub fn tokens(&self) -> u64 {
+        self.tokens_in().saturating_add(self.output)
     }
 }
 

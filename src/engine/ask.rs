@@ -276,8 +276,7 @@ struct Shares {
 
 impl Shares {
     fn new(usage: Usage, micro_dollars: Option<u64>, parts: usize) -> Self {
-        let tokens_in = usage.input.saturating_add(usage.cache_read).saturating_add(usage.cache_write);
-        Shares { left: (tokens_in, usage.output, usage.cache_read, micro_dollars), parts: parts.max(1) as u64 }
+        Shares { left: (usage.tokens_in(), usage.output, usage.cache_read, micro_dollars), parts: parts.max(1) as u64 }
     }
 
     fn next(&mut self) -> Spent {

@@ -5,7 +5,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
+use std::sync::mpsc::{self, Receiver, SyncSender};
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
@@ -33,11 +33,8 @@ pub(super) struct Pending<T>(Receiver<T>);
 impl<T> Pending<T> {
     /// Waits for the result, but not longer than `within`.
     pub(super) fn wait(self, within: Duration) -> Result<T, Hangs> {
-        match self.0.recv_timeout(within) {
-            Ok(value) => Ok(value),
-            // Also if the work panicked.
-            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => Err(Hangs),
-        }
+        // Also if the work panicked, and there will be none.
+        self.0.recv_timeout(within).map_err(|_| Hangs)
     }
 }
 

@@ -20,6 +20,7 @@ use context::settings::KeyConfig;
 use index::embed::models;
 use index::embed::settings::{EmbedConfig, EmbedProvider};
 use protocol::contexts::Estimate;
+use provider::models::Shelf;
 use provider::{EmbedError, Embedder};
 use worker::{OnEvent, Worker};
 
@@ -55,7 +56,7 @@ impl Service {
         if let Some(open) = shared.services.find(config, dimensions) {
             return Ok(open);
         }
-        let models = shared.config.load().data_dir.join("models");
+        let models = Shelf::of(&shared.config.load().data_dir);
         let known = dimensions.or_else(|| shared.services.dimensions(config));
         let embedder = Embedder::open(config, known, &models, &shared.provider, &shared.spender)?;
         if matches!(embedder, Embedder::Builtin) {

@@ -12,6 +12,7 @@ mod grep;
 mod names;
 mod notes;
 mod offers;
+mod permission;
 mod recent;
 mod related;
 mod resolve;
@@ -123,14 +124,10 @@ impl Handle {
         self.0.throttle.paused_until().map_or(Ok(()), |until| Err(CallError::Paused(until)))
     }
 
-    /// Begins a look at the disk; returns its job.
-    pub fn sync(&self, scope: Scope) -> Result<u64, CallError> {
-        work::sync(self, scope, false, None)
-    }
-
-    /// As [`Handle::sync`]; with `accept_deletes` notes that seem to be gone count as gone. With `since`, contexts that
-    /// are in use but should be better are made anew, for notes that changed in so many seconds; for all notes with 0.
-    pub fn sync_accepting(&self, scope: Scope, accept_deletes: bool, since: Option<u64>) -> Result<u64, CallError> {
+    /// Begins a look at the disk; returns its job. With `accept_deletes` notes that seem to be gone count as gone. With
+    /// `since`, contexts that are in use but should be better are made anew, for notes that changed in so many seconds;
+    /// for all notes with 0.
+    pub fn sync(&self, scope: Scope, accept_deletes: bool, since: Option<u64>) -> Result<u64, CallError> {
         work::sync(self, scope, accept_deletes, since)
     }
 
@@ -291,16 +288,11 @@ impl Handle {
 
     /// Whether searches ask a team's collection.
     pub fn asks_teams(&self) -> bool {
-        self.0.teams.are_searched()
+        !self.0.teams.names().is_empty()
     }
 
-    /// All jobs, newest first.
-    pub fn jobs(&self) -> Vec<Job> {
-        self.0.jobs.all()
-    }
-
-    /// As [`Handle::jobs`]; an assistant's name no note that is hidden from it.
-    pub fn jobs_for(&self, audience: Audience) -> Vec<Job> {
+    /// All jobs, newest first; an assistant's name no note that is hidden from it.
+    pub fn jobs(&self, audience: Audience) -> Vec<Job> {
         work::jobs(self, audience)
     }
 

@@ -69,15 +69,7 @@ impl NoTeams {
         Vec::new()
     }
 
-    pub(super) fn admitted(&self, _query: &Parsed) -> Vec<String> {
-        Vec::new()
-    }
-
     pub(super) fn configure(&self, _shared: &Arc<Shared>, _settings: &Settings) {}
-
-    pub(super) fn are_searched(&self) -> bool {
-        false
-    }
 
     pub(super) fn status(&self, _name: Option<&str>) -> Result<TeamList, CallError> {
         none()

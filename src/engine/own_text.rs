@@ -7,9 +7,9 @@ use tokio::sync::oneshot;
 use super::ask::{Author, Stopped};
 use super::error::CallError;
 use super::interrupted::Interrupted;
+use context::ContextRecord;
 use context::document::Document;
 use context::quality::Flaw;
-use context::{ContextRecord, Making};
 use note::chunk::{Chunk, ChunkRules};
 use note::fingerprint::Sketch;
 use note::{Note, NoteRules, Private, VaultPath};
@@ -75,7 +75,6 @@ pub(crate) fn capped(text: &str, max_words: Option<u32>) -> String {
 
 /// What a model wrote about a chunk.
 pub(crate) fn generated(record: ContextRecord, chunk: &str, max_words: Option<u32>) -> GeneratedContext {
-    debug_assert!(matches!(record.making, Some(Making { .. })));
     let context = capped(&record.text, max_words);
     GeneratedContext {
         contextualized: format!("{context}\n\n{}", chunk.trim()),

@@ -138,8 +138,7 @@ impl Reranker {
             (self.judge.clone(), self.account.clone(), self.cache.clone(), query.to_owned());
         self.runtime.spawn(async move {
             let within = until.saturating_duration_since(Instant::now());
-            let judged = judge.judge(&query, &documents, within, &account).await;
-            let scores = judged.map(|judged| Scores::from(judged.scores));
+            let scores = judge.judge(&query, &documents, within, &account).await;
             if let Ok(scores) = &scores {
                 cache.lock().put(key, scores.clone());
             }
@@ -150,7 +149,7 @@ impl Reranker {
             let deadline = self.config.deadline().as_millis();
             return Ok(Err(format!("{} did not answer within {deadline} ms", self.config.provider.name())));
         };
-        Ok(scores.map_err(|why| why.to_string()))
+        Ok(scores)
     }
 
     fn log(&self, why: &str) {
@@ -184,7 +183,7 @@ impl Reranker {
     /// What one search may cost at most, in millionths of a dollar; `None` if the price is not known.
     pub fn most(&self, query: &str) -> Option<u64> {
         let documents = vec!["x".repeat(rerank::MOST_DOCUMENT); self.config.top()];
-        self.judge.cost(&self.judge.guess(query, &documents))
+        self.judge.most(query, &documents)
     }
 
     /// Whether the user lets it judge every search, or need not be asked.

@@ -32,7 +32,7 @@ use index::search::{Options, Parsed};
 use keeping::Kept;
 use protocol::cost::TeamSaving;
 use protocol::note::{GetRequest, NoteText};
-use protocol::team::{TeamDifferences, TeamInfo, TeamList, TeamVault};
+use protocol::team::{TeamDifferences, TeamInfo, TeamList, TeamVault, VaultDifferences};
 use provider::Spender;
 use provider::rest::RestServer;
 use turns::Turns;
@@ -63,7 +63,7 @@ struct Team {
     reader: Option<Reader>,
     kept: Vec<Arc<Kept>>,
     /// What was published from here before; `None` if nothing was.
-    former: Option<Former>,
+    former: Option<Arc<Former>>,
     /// Until then the team is not asked for contexts, because it did not answer.
     away_until: Mutex<Option<Instant>>,
     /// Its ledger records what the team saved.
@@ -96,11 +96,6 @@ impl Teams {
         };
         self.open.store(Arc::new(settings.teams.keys().filter_map(open).collect()));
         *made_of = Some((settings.teams.clone(), published));
-    }
-
-    /// Whether searches ask any team.
-    pub(super) fn are_searched(&self) -> bool {
-        self.open.load().values().any(|team| team.reader.is_some())
     }
 
     /// Begins to ask the teams what the vaults are asked; `vector` is the query's, with the identity of its embedder.
@@ -148,11 +143,6 @@ impl Teams {
     pub(super) fn names(&self) -> Vec<String> {
         let open = self.open.load();
         open.values().filter(|team| team.reader.is_some()).map(|team| team.name.clone()).collect()
-    }
-
-    /// The names of those among them that a query's conditions admit.
-    pub(super) fn admitted(&self, query: &Parsed) -> Vec<String> {
-        self.names().into_iter().filter(|team| query.filter.admits_team(team)).collect()
     }
 
     /// What is published from here and is not as it should be.
@@ -214,7 +204,7 @@ impl Teams {
             team.withdraw()?;
             for kept in &team.kept {
                 let found = team.background.block_on(kept.verify()).map_err(failed)?;
-                vaults.push(kept.differences(&team.name, found));
+                vaults.push(VaultDifferences { team: team.name.clone(), ..found });
             }
         }
         Ok(TeamDifferences { vaults })
@@ -292,7 +282,7 @@ impl Team {
     /// Ends its tasks: there is another configuration.
     fn end(&self) {
         self.kept.iter().for_each(|kept| kept.wake());
-        self.former.iter().for_each(Former::end);
+        self.former.iter().for_each(|former| former.end());
     }
 
     /// Takes away what is not published from here any more.
@@ -305,7 +295,7 @@ impl Team {
     fn problems(&self) -> impl Iterator<Item = String> {
         let kept = self.kept.iter().filter_map(|kept| Some((&kept.vault, kept.problem()?)));
         let kept = kept.map(|(vault, why)| format!("`{vault}` is not published as it is, for `{}`: {why}", self.name));
-        kept.chain(self.former.as_ref().and_then(Former::problem))
+        kept.chain(self.former.as_ref().and_then(|former| former.problem()))
     }
 
     fn info(&self, saved: &[TeamSaving]) -> TeamInfo {
@@ -356,7 +346,7 @@ impl Team {
             );
             CallError::NotConfigured(message)
         })?;
-        let described = Described { bits, ..kept.describe().map_err(CallError::Storage)? };
+        let described = Described { bits, ..source::describe(&kept.source).map_err(CallError::Storage)? };
         let quantisation = if bits { Quantisation::Bit } else { Quantisation::Byte };
         let make = async {
             collection.version().await?;
@@ -377,7 +367,7 @@ async fn ask(collection: &Collection, info: &mut TeamInfo) -> Result<Vec<VaultSt
     let missing = || {
         let (name, host) = (collection.name(), collection.host());
         let message = format!("there is no collection `{name}` at {host} yet; `situated team init` makes it");
-        Failure { kind: Kind::Missing, message }
+        Failure::new(Kind::Missing, message)
     };
     info.points = found.ok_or_else(missing)?.points;
     let described = collection.described().await?.ok_or_else(missing)?;

@@ -27,6 +27,7 @@ const MOST_PAGES: usize = 50;
 #[derive(Clone, Debug)]
 pub struct Batches {
     client: CompletionClient,
+    wire: Anthropic,
 }
 
 /// How far a batch is.
@@ -60,7 +61,8 @@ type Results = Vec<(String, Result<Completion, Failure>)>;
 impl CompletionClient {
     /// The provider's batch interface, if it has one.
     pub fn batches(&self) -> Option<Batches> {
-        self.shared.wire.batches().map(|_| Batches { client: self.clone() })
+        let wire = self.shared.wire.batches()?.clone();
+        Some(Batches { client: self.clone(), wire })
     }
 }
 
@@ -90,7 +92,7 @@ impl Batches {
     /// Bytes that a request takes up in a batch.
     pub fn bytes(&self, id: &str, prompt: &Prompt) -> usize {
         let comma = 1;
-        self.parts().map_or(0, |(_, wire)| wire.batch_item(&Item { id, prompt }, &[]).len() + comma)
+        self.wire.batch_item(&Item { id, prompt }, &[]).len() + comma
     }
 
     /// Submits requests under the caller's ids (1 to 64 of `[A-Za-z0-9_-]`) and returns the id of the batch.
@@ -106,7 +108,7 @@ impl Batches {
     where
         W: Future<Output = bool>,
     {
-        let (shared, wire) = self.parts()?;
+        let (shared, wire) = (&*self.client.shared, &self.wire);
         let items: Vec<Item<'_>> = requests.iter().map(|(id, prompt)| Item { id, prompt }).collect();
         let rules = Rules { each: MOST_TIME, whole: MOST_TIME, unsure: false, urgent: false };
         let attempt = async |with: With| {
@@ -120,7 +122,7 @@ impl Batches {
             let reply = shared.about_batches(call).await?;
             batch::status(&reply.body).map_err(|message| shared.unread(&reply, message))
         };
-        shared.call(rules, attempt).await.map(|done| done.value.id).map_err(|end| end.failure)
+        shared.call(rules, attempt).await.map(|status| status.id).map_err(|end| end.failure)
     }
 
     /// How far a batch is.
@@ -128,14 +130,14 @@ impl Batches {
     /// # Errors
     /// As [`CompletionClient::complete`].
     pub async fn poll(&self, id: &str) -> Result<BatchState, Failure> {
-        let (shared, wire) = self.parts()?;
+        let (shared, wire) = (&*self.client.shared, &self.wire);
         let attempt = async |with: With| {
             let call = wire.batch_poll(id, with.key.as_deref()).map_err(Fault::never)?;
             let reply = shared.about_batch(call).await?;
             batch::status(&reply.body).map_err(|message| shared.unread(&reply, message))
         };
         match shared.call(shared.rules(), attempt).await {
-            Ok(done) => Ok(match done.value {
+            Ok(status) => Ok(match status {
                 BatchStatus { ended: false, .. } => BatchState::InProgress,
                 BatchStatus { has_results: true, .. } => BatchState::Ended,
                 BatchStatus { .. } => BatchState::Gone,
@@ -156,7 +158,7 @@ impl Batches {
     /// [`FailureKind::Rejected`] if the provider has no results (any more); else as [`CompletionClient::complete`], also
     /// if some results are missing and cannot be fetched a second time.
     pub async fn results(&self, id: &str, requests: &[(String, Prompt)]) -> Result<Results, Failure> {
-        let (shared, wire) = self.parts()?;
+        let (shared, wire) = (&*self.client.shared, &self.wire);
         let prompts: HashMap<&str, &Prompt> = requests.iter().map(|(id, prompt)| (id.as_str(), prompt)).collect();
         let unknown = unknown_prompt();
         let read = |id: &str, message: &Message| {
@@ -168,12 +170,12 @@ impl Batches {
             shared.read_results(wire, call, &read).await
         };
         let rules = Rules { each: MOST_TIME, whole: MOST_TIME, unsure: true, urgent: false };
-        let mut best = shared.call(rules, &attempt).await.map_err(|end| end.failure)?.value;
+        let mut best = shared.call(rules, &attempt).await.map_err(|end| end.failure)?;
         if best.lacking(&prompts) > 0 {
             // The answers are paid for, so they are fetched a second time in case they were damaged on the way. If that
             // fails, the provider still has them.
             match shared.call(rules, &attempt).await {
-                Ok(second) if second.value.lacking(&prompts) < best.lacking(&prompts) => best = second.value,
+                Ok(second) if second.lacking(&prompts) < best.lacking(&prompts) => best = second,
                 Err(end) if end.failure.kind != FailureKind::Rejected => return Err(end.failure),
                 Ok(_) | Err(_) => {}
             }
@@ -190,7 +192,7 @@ impl Batches {
     /// # Errors
     /// As [`CompletionClient::complete`].
     pub async fn recent(&self, since: i64) -> Result<Vec<SubmittedBatch>, Failure> {
-        let (shared, wire) = self.parts()?;
+        let (shared, wire) = (&*self.client.shared, &self.wire);
         let mut found: Vec<SubmittedBatch> = Vec::new();
         let mut after: Option<String> = None;
         for _ in 0..MOST_PAGES {
@@ -199,7 +201,7 @@ impl Batches {
                 let reply = shared.about_batches(call).await?;
                 batch::list(&reply.body).map_err(|message| shared.unread(&reply, message))
             };
-            let (page, next) = shared.call(shared.rules(), attempt).await.map_err(|end| end.failure)?.value;
+            let (page, next) = shared.call(shared.rules(), attempt).await.map_err(|end| end.failure)?;
             let page: Vec<SubmittedBatch> = page.into_iter().map(submitted).collect();
             let older = page.iter().any(|batch| batch.created_at < since);
             found.extend(page.into_iter().filter(|batch| batch.created_at >= since));
@@ -216,19 +218,12 @@ impl Batches {
     /// # Errors
     /// [`FailureKind::Rejected`] if it has ended or is gone; else as [`CompletionClient::complete`].
     pub async fn cancel(&self, id: &str) -> Result<(), Failure> {
-        let (shared, wire) = self.parts()?;
+        let (shared, wire) = (&*self.client.shared, &self.wire);
         let attempt = async |with: With| {
             let call = wire.batch_cancel(id, with.key.as_deref()).map_err(Fault::never)?;
             shared.about_batches(call).await.map(drop)
         };
-        shared.call(shared.rules(), attempt).await.map(|done| done.value).map_err(|end| end.failure)
-    }
-
-    fn parts(&self) -> Result<(&Shared, &Anthropic), Failure> {
-        let shared = &*self.client.shared;
-        let wire = shared.wire.batches();
-        wire.map(|wire| (shared, wire))
-            .ok_or_else(|| Failure::new(FailureKind::Rejected, "the provider has no batches"))
+        shared.call(shared.rules(), attempt).await.map_err(|end| end.failure)
     }
 }
 
@@ -305,11 +300,7 @@ impl Shared {
         while let Some(line) = timeout(self.timeout, lines.next()).await.map_err(late)?.map_err(broken)? {
             let result = wire.batch_line(&line, SystemTime::now()).and_then(|line| {
                 let outcome = match line.outcome {
-                    Outcome::Succeeded(message) => {
-                        let answer = read(&line.id, &message)?;
-                        let (took, attempts) = (Duration::ZERO, 1);
-                        Ok(Completion { text: answer.text, finish: answer.finish, usage: answer.usage, took, attempts })
-                    }
+                    Outcome::Succeeded(message) => Ok(Completion::of(read(&line.id, &message)?, Duration::ZERO, 1)),
                     Outcome::Errored(refusal) => Err(self.refused_in_batch(Fault::refused(0, refusal))),
                     Outcome::Canceled => Err(Failure::new(FailureKind::Cancelled, "the batch was stopped before it")),
                     Outcome::Expired => {

@@ -9,7 +9,6 @@ use parking_lot::Mutex;
 use reqwest::Method;
 use tokio::time::{Instant, sleep};
 
-use super::bill::Bill;
 use super::circuit_breaker::{CircuitBreaker, Pass, Shown};
 use super::keyring::{Found, Keyring};
 use super::ledger::{OverBudget, Settled};
@@ -39,7 +38,7 @@ pub struct CompletionClient {
 
 /// What clones share: one line to a provider, whatever is asked over it.
 pub(super) struct Shared<W = Wire> {
-    provider: &'static str,
+    pub(super) provider: &'static str,
     pub(super) wire: W,
     pub(super) transport: Transport,
     pub(super) keys: Keyring,
@@ -172,10 +171,11 @@ impl CallTurn<'_> {
         let CallTurn { client, place, pass } = self;
         let shared = &*client.shared;
         let rules = Rules { each: shared.timeout, whole: shared.deadline, unsure: true, urgent: false };
-        let bill = Bill::new(client.purchase(prompt, account), |answer: &Answer| client.settled(answer.usage));
-        let (done, owed) = shared.carry_out((place, pass), rules, bill, |with| shared.attempt(prompt, with)).await?;
-        let Answer { text, finish, usage } = done.value;
-        Ok((Completion { text, finish, usage, took: done.took, attempts: done.attempts }, owed))
+        let payment = Payment::of(client.purchase(prompt, account));
+        let attempt = |with| shared.attempt(prompt, with);
+        let (done, payment) = shared.carry_out((place, pass), rules, payment, attempt).await?;
+        let owed = Owed { payment, used: client.settled(done.value.usage) };
+        Ok((Completion::of(done.value, done.took, done.attempts), owed))
     }
 }
 
@@ -198,6 +198,8 @@ pub(super) struct With {
     pub(super) key: Found,
     /// Fields to leave out.
     pub(super) without: Vec<Field>,
+    /// How long the attempt may take.
+    pub(super) within: Duration,
 }
 
 /// A call that was answered.
@@ -311,48 +313,52 @@ impl<W: Protocol> Shared<W> {
 
     /// Carries out a call that costs nothing: waits for its turn, then attempts until there is an answer, or no hope or
     /// time is left.
-    pub(super) async fn call<'a, T, F, A>(&'a self, rules: Rules, attempt: F) -> Result<Done<T>, Ended>
+    pub(super) async fn call<'a, T, F, A>(&'a self, rules: Rules, attempt: F) -> Result<T, Ended>
     where
         F: Fn(With) -> A,
         A: Future<Output = Result<T, Fault>> + 'a,
     {
-        self.paid_call(rules, Bill::free(), attempt).await
+        self.paid_call(rules, Payment::free(None), attempt).await.map(|(done, _)| done.value)
     }
 
-    /// As [`Shared::call`], for a call that is paid for.
+    /// As [`Shared::call`], for a call that is paid for. What the answer cost is still to be booked.
     pub(super) async fn paid_call<'a, T, F, A>(
         &'a self,
         rules: Rules,
-        bill: Bill<'_, T>,
+        payment: Payment,
         attempt: F,
-    ) -> Result<Done<T>, Ended>
+    ) -> Result<(Done<T>, Payment), Ended>
     where
         F: Fn(With) -> A,
         A: Future<Output = Result<T, Fault>> + 'a,
     {
         let turn = self.turn(rules.urgent).await.map_err(Ended::unasked)?;
-        let (done, owed) = self.carry_out(turn, rules, bill, attempt).await?;
-        owed.settle(0).await;
-        Ok(done)
+        self.carry_out(turn, rules, payment, attempt).await
     }
 
-    /// Carries out a call that has its turn. What the answer cost is still to be booked.
+    /// As [`Shared::paid_call`], for a call that has its turn.
     pub(super) async fn carry_out<T, F, A>(
         &self,
         (mut place, pass): (Place<'_>, Pass<'_>),
         rules: Rules,
-        bill: Bill<'_, T>,
+        mut payment: Payment,
         attempt: F,
-    ) -> Result<(Done<T>, Owed), Ended>
+    ) -> Result<(Done<T>, Payment), Ended>
     where
         F: Fn(With) -> A,
         A: Future<Output = Result<T, Fault>>,
     {
-        let mut payment = Payment::new(bill.purchase.clone());
-        let outcome = self.attempts(rules, &mut place, pass.is_probe(), (&mut payment, &bill), attempt).await;
-        payment.end().await;
-        pass.settle(outcome.as_ref().map_or_else(Ended::shown, |_| Shown::Reached));
-        outcome
+        match self.attempts(rules, &mut place, pass.is_probe(), &mut payment, attempt).await {
+            Ok(done) => {
+                pass.settle(Shown::Reached);
+                Ok((done, payment))
+            }
+            Err(ended) => {
+                payment.end().await;
+                pass.settle(ended.shown());
+                Err(ended)
+            }
+        }
     }
 
     async fn attempts<T, F, A>(
@@ -360,9 +366,9 @@ impl<W: Protocol> Shared<W> {
         rules: Rules,
         place: &mut Place<'_>,
         probe: bool,
-        (payment, bill): (&mut Payment, &Bill<'_, T>),
+        payment: &mut Payment,
         attempt: F,
-    ) -> Result<(Done<T>, Owed), Ended>
+    ) -> Result<Done<T>, Ended>
     where
         F: Fn(With) -> A,
         A: Future<Output = Result<T, Fault>>,
@@ -376,29 +382,28 @@ impl<W: Protocol> Shared<W> {
         };
         loop {
             self.hold_back(left).await.map_err(|failure| state.given_up(failure))?;
-            if !bill.is_wanted() {
+            if !payment.is_wanted() {
                 let message = "the call is not wanted any more";
                 return Err(state.given_up(Failure::new(FailureKind::Cancelled, message)));
             }
-            let flight = payment.send().await.map_err(|refused| state.unaffordable(refused))?;
+            payment.send().await.map_err(|refused| state.unaffordable(refused))?;
             state.all += 1;
             place.begin();
             let without = self.fields();
-            let limit = rules.each.min(left());
-            let with = With { key: key.clone(), without: without.clone() };
-            let fault = match timeout(limit, attempt(with)).await {
+            let within = rules.each.min(left());
+            let with = With { key: key.clone(), without: without.clone(), within };
+            let fault = match timeout(within, attempt(with)).await {
                 Ok(Ok(value)) => {
                     place.answered();
-                    let owed = Owed { flight, used: (bill.took)(&value) };
-                    return Ok((Done { took: began.elapsed(), attempts: state.all, value }, owed));
+                    return Ok(Done { took: began.elapsed(), attempts: state.all, value });
                 }
                 Ok(Err(fault)) => fault,
-                Err(_) => self.named(Fault::late(limit)),
+                Err(_) => self.named(Fault::late(within)),
             };
             let fault = fault.without_key(key.as_deref());
             let (provider, host) = (self.provider, self.transport.host());
             tracing::debug!(provider, host, status = fault.status, attempt = state.all, "an attempt failed");
-            payment.failed(flight, fault.maybe_billed).await;
+            payment.failed(fault.maybe_billed).await;
             state.maybe_billed |= fault.maybe_billed;
             match fault.next {
                 Next::Again { after, busy } => {

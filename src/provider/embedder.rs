@@ -1,17 +1,17 @@
 //! Makes vectors: with the model compiled in, one in this process, or one behind HTTP.
 
 use std::fmt;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::transformer::{self, Transformer};
+use super::transformer::{TextRole, Transformer};
 use index::embed::input::InputLimits;
 use index::embed::settings::{EmbedConfig, EmbedProvider};
 use index::embed::{Input, TextKind, Vector, builtin};
 use tokio::runtime::Handle;
 
 use crate::ledger::{OverBudget, Purpose};
+use crate::models::{ModelKind, Shelf};
 use crate::static_model::StaticModel;
 use crate::{
     Account, Embeddings, Failure, FailureKind, Health, PerCall, ProviderRuntime, Spender, Unanswered, tokens_of,
@@ -31,10 +31,8 @@ pub enum Embedder {
     Builtin,
     /// A table that the user brought.
     Static(Arc<StaticModel>),
-    /// Asked over HTTP.
-    Remote(Arc<RemoteEmbedder>),
-    /// A transformer in this process.
-    Transformer(Arc<Local>),
+    /// It takes time: asked over HTTP, or a transformer in this process.
+    Slow(Arc<SlowEmbedder>),
     /// It made vectors once, and cannot be opened any more.
     Gone(Arc<LostEmbedder>),
 }
@@ -47,40 +45,29 @@ pub struct LostEmbedder {
     why: String,
 }
 
-/// A transformer in this process, and the threads that wait for it.
-pub struct Local {
-    identity: String,
-    model: Transformer,
-    limits: InputLimits,
-    query_timeout: Duration,
-    background: Handle,
-    urgent: Handle,
-}
-
-impl fmt::Debug for Local {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Local").field("identity", &self.identity).finish_non_exhaustive()
-    }
-}
-
-/// A model behind HTTP.
-pub struct RemoteEmbedder {
+/// An embedder that takes time, and the threads that wait for it.
+pub struct SlowEmbedder {
     identity: String,
     dimensions: usize,
     limits: InputLimits,
-    prefixes: (String, String),
     query_timeout: Duration,
-    client: Embeddings,
-    /// Where the vectors of notes are requested (`background`), and where those of queries (`urgent`).
+    /// Where the vectors of notes are made (`background`), and where those of queries (`urgent`).
     background: Handle,
     urgent: Handle,
-    /// Who pays for queries.
-    spender: Arc<Spender>,
+    maker: Maker,
 }
 
-impl fmt::Debug for RemoteEmbedder {
+/// Who makes the vectors.
+enum Maker {
+    /// A model behind HTTP; `spender` pays for queries.
+    Remote { client: Embeddings, prefixes: (String, String), spender: Arc<Spender> },
+    /// A transformer in this process.
+    Local(Arc<Transformer>),
+}
+
+impl fmt::Debug for SlowEmbedder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RemoteEmbedder").field("identity", &self.identity).finish_non_exhaustive()
+        f.debug_struct("SlowEmbedder").field("identity", &self.identity).finish_non_exhaustive()
     }
 }
 
@@ -137,7 +124,7 @@ impl Embedder {
     pub fn open(
         config: &EmbedConfig,
         dimensions: Option<usize>,
-        models: &Path,
+        models: &Shelf,
         runtime: &ProviderRuntime,
         spender: &Arc<Spender>,
     ) -> Result<Self, EmbedError> {
@@ -146,11 +133,11 @@ impl Embedder {
             EmbedProvider::Static => open_static(config).map(|model| Embedder::Static(Arc::new(model))),
             EmbedProvider::Transformer => {
                 let wait = if dimensions.is_some() { KNOWN_MODEL } else { DOWNLOAD };
-                Local::open(config, models, wait, runtime).map(|local| Embedder::Transformer(Arc::new(local)))
+                SlowEmbedder::local(config, models, wait, runtime).map(|local| Embedder::Slow(Arc::new(local)))
             }
             EmbedProvider::Ollama | EmbedProvider::OpenAi | EmbedProvider::Voyage | EmbedProvider::Cohere => {
-                RemoteEmbedder::open(config, dimensions, runtime, spender)
-                    .map(|remote| Embedder::Remote(Arc::new(remote)))
+                SlowEmbedder::remote(config, dimensions, runtime, spender)
+                    .map(|remote| Embedder::Slow(Arc::new(remote)))
             }
         }
     }
@@ -173,8 +160,7 @@ impl Embedder {
         match self {
             Embedder::Builtin => builtin::IDENTITY,
             Embedder::Static(model) => model.identity(),
-            Embedder::Remote(remote) => &remote.identity,
-            Embedder::Transformer(local) => &local.identity,
+            Embedder::Slow(slow) => &slow.identity,
             Embedder::Gone(gone) => &gone.identity,
         }
     }
@@ -184,8 +170,7 @@ impl Embedder {
         match self {
             Embedder::Builtin => builtin::DIMENSIONS,
             Embedder::Static(model) => model.dimensions(),
-            Embedder::Remote(remote) => remote.dimensions,
-            Embedder::Transformer(local) => local.model.dimensions(),
+            Embedder::Slow(slow) => slow.dimensions,
             Embedder::Gone(gone) => gone.dimensions,
         }
     }
@@ -195,17 +180,21 @@ impl Embedder {
         match self {
             // In static tables, too, the mean of many tokens blurs.
             Embedder::Builtin | Embedder::Static(_) | Embedder::Gone(_) => InputLimits::BUILTIN,
-            Embedder::Remote(remote) => remote.limits,
-            Embedder::Transformer(local) => local.limits,
+            Embedder::Slow(slow) => slow.limits,
+        }
+    }
+
+    /// The client, if a provider is asked.
+    fn client(&self) -> Option<&Embeddings> {
+        match self {
+            Embedder::Slow(slow) => slow.client(),
+            Embedder::Builtin | Embedder::Static(_) | Embedder::Gone(_) => None,
         }
     }
 
     /// What a million tokens cost, in micro-dollars; `None` if nobody knows, 0 if it is free.
     pub fn price(&self) -> Option<u64> {
-        match self {
-            Embedder::Remote(remote) => remote.client.price(),
-            _ => Some(0),
-        }
+        self.client().map_or(Some(0), Embeddings::price)
     }
 
     /// How much one call may ask for.
@@ -214,8 +203,7 @@ impl Embedder {
             Embedder::Builtin | Embedder::Static(_) | Embedder::Gone(_) => {
                 PerCall { texts: usize::MAX, tokens: u64::MAX }
             }
-            Embedder::Remote(remote) => remote.client.per_call(),
-            Embedder::Transformer(_) => PerCall { texts: 32, tokens: 8000 },
+            Embedder::Slow(slow) => slow.client().map_or(PerCall { texts: 32, tokens: 8000 }, Embeddings::per_call),
         }
     }
 
@@ -262,8 +250,7 @@ impl Embedder {
         match self {
             Embedder::Builtin => done(Ok(builtin::model().embed(text))),
             Embedder::Static(model) => done(Ok(model.embed(text))),
-            Embedder::Remote(remote) => remote.query(text, done),
-            Embedder::Transformer(local) => Local::query(local, text.to_owned(), done),
+            Embedder::Slow(slow) => slow.query(text, done),
             Embedder::Gone(gone) => done(Err(gone.error())),
         }
     }
@@ -272,8 +259,7 @@ impl Embedder {
     pub fn query_timeout(&self) -> Duration {
         match self {
             Embedder::Builtin | Embedder::Static(_) | Embedder::Gone(_) => PATIENCE,
-            Embedder::Remote(remote) => remote.query_timeout,
-            Embedder::Transformer(local) => local.query_timeout,
+            Embedder::Slow(slow) => slow.query_timeout,
         }
     }
 
@@ -290,45 +276,24 @@ impl Embedder {
                 let vectors = documents.iter().flatten().filter_map(|input| self.input_at_once(input)).collect();
                 done(Ok(Made { vectors }));
             }
-            Embedder::Remote(remote) => {
-                let texts = remote.texts(documents);
-                let (client, dimensions) = (remote.client.clone(), remote.dimensions);
-                remote.background.spawn(async move { done(ask(&client, texts, dimensions, &account).await) });
-            }
-            Embedder::Transformer(local) => {
-                let (model, inputs) = (local.clone(), documents.concat());
-                let make = move || {
-                    let texts: Vec<&str> = inputs.iter().map(|input| input.text.as_str()).collect();
-                    let vectors = model.make(&texts, transformer::TextRole::Document);
-                    done(vectors.map(|vectors| Made { vectors }));
-                };
-                local.background.spawn_blocking(make);
-            }
+            Embedder::Slow(slow) => slow.embed(documents, account, done),
             Embedder::Gone(gone) => done(Err(gone.error())),
         }
     }
 
     /// How the provider is doing, if one is asked.
     pub fn health(&self) -> Health {
-        match self {
-            Embedder::Remote(remote) => remote.client.health(),
-            _ => Health::Good,
-        }
+        self.client().map_or(Health::Good, Embeddings::health)
     }
 
     /// Forgets what stopped the provider: the user says that it works again.
     pub fn resume(&self) {
-        if let Embedder::Remote(remote) = self {
-            remote.client.resume();
-        }
+        self.client().into_iter().for_each(Embeddings::resume);
     }
 
     /// Where texts go, if they leave this machine.
     pub fn leaves_to(&self) -> Option<String> {
-        match self {
-            Embedder::Remote(remote) => remote.client.leaves_to(),
-            _ => None,
-        }
+        self.client()?.leaves_to()
     }
 }
 
@@ -347,63 +312,43 @@ fn open_static(config: &EmbedConfig) -> Result<StaticModel, EmbedError> {
     }
 }
 
-impl Local {
-    fn open(
-        config: &EmbedConfig,
-        models: &Path,
-        wait: Duration,
-        provider: &ProviderRuntime,
-    ) -> Result<Self, EmbedError> {
-        let failed = |error: String| EmbedError::Local(error);
-        let (background, urgent) = (provider.background().map_err(failed)?, provider.urgent().map_err(failed)?);
-        let (id, models) = (config.model().to_owned(), models.to_owned());
-        let fetch = async {
-            let hub = super::hub::Hub::from_env().map_err(|error| error.to_string())?;
-            hub.fetch(&id, &models, &|_, _, _| {}).await.map_err(|error| error.to_string())
-        };
-        // On this thread, because the download also writes files.
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let runtime = runtime.map_err(|error| failed(format!("no runtime for downloads: {error}")))?;
-        let fetched = runtime.block_on(async { tokio::time::timeout(wait, fetch).await });
-        let folder = fetched.map_err(|_| EmbedError::Late(wait))?.map_err(failed)?;
-        let model = Transformer::open(&folder).map_err(|error| failed(error.to_string()))?;
-        let model = model.with_prefixes(config.query_prefix.clone(), config.document_prefix.clone());
-        let prefix = config.document_prefix.as_deref().map_or(0, |prefix| model.count(prefix));
-        let most = config.max_tokens.map_or(model.max_tokens(), |said| (said as usize).min(model.max_tokens()));
-        Ok(Local {
-            identity: model.identity(),
-            limits: InputLimits::of_model(most, prefix, false),
-            query_timeout: config.query_timeout,
-            model,
-            background,
-            urgent,
-        })
-    }
-
-    fn make(&self, texts: &[&str], kind: transformer::TextRole) -> Result<Vec<Vector>, EmbedError> {
-        let vectors = self.model.embed(texts, kind).map_err(|error| EmbedError::Local(error.to_string()))?;
-        let vectors = vectors.iter().map(|vector| Vector::normalised(vector)).collect::<Option<Vec<_>>>();
-        vectors.ok_or_else(|| EmbedError::Local("a vector holds what is no number".to_owned()))
-    }
-
-    fn query(local: &Arc<Local>, text: String, done: impl FnOnce(Result<Vector, EmbedError>) + Send + 'static) {
-        let model = local.clone();
-        local.urgent.spawn_blocking(move || {
-            let made = model.make(&[&text], transformer::TextRole::Query);
-            let none = || EmbedError::Local("the embedder gave no vector".to_owned());
-            done(made.and_then(|mut vectors| vectors.pop().ok_or_else(none)));
-        });
-    }
-}
-
 impl LostEmbedder {
     fn error(&self) -> EmbedError {
         EmbedError::Local(self.why.clone())
     }
 }
 
-impl RemoteEmbedder {
-    fn open(
+impl SlowEmbedder {
+    fn local(
+        config: &EmbedConfig,
+        models: &Shelf,
+        wait: Duration,
+        provider: &ProviderRuntime,
+    ) -> Result<Self, EmbedError> {
+        let failed = |error: String| EmbedError::Local(error);
+        let (background, urgent) = (provider.background().map_err(failed)?, provider.urgent().map_err(failed)?);
+        // On this thread, because the download also writes files.
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(|error| failed(format!("no runtime for downloads: {error}")))?;
+        let fetch = models.fetch(config.model(), ModelKind::Embedder);
+        let fetched = runtime.block_on(async { tokio::time::timeout(wait, fetch).await });
+        let folder = fetched.map_err(|_| EmbedError::Late(wait))?.map_err(|error| failed(error.to_string()))?;
+        let model = Transformer::open(&folder).map_err(|error| failed(error.to_string()))?;
+        let model = model.with_prefixes(config.query_prefix.clone(), config.document_prefix.clone());
+        let prefix = config.document_prefix.as_deref().map_or(0, |prefix| model.count(prefix));
+        let most = config.max_tokens.map_or(model.max_tokens(), |said| (said as usize).min(model.max_tokens()));
+        Ok(SlowEmbedder {
+            identity: model.identity(),
+            dimensions: model.dimensions(),
+            limits: InputLimits::of_model(most, prefix, false),
+            query_timeout: config.query_timeout,
+            background,
+            urgent,
+            maker: Maker::Local(Arc::new(model)),
+        })
+    }
+
+    fn remote(
         config: &EmbedConfig,
         dimensions: Option<usize>,
         runtime: &ProviderRuntime,
@@ -429,47 +374,82 @@ impl RemoteEmbedder {
         };
         let prefixes = config.prefixes();
         let prefix = tokens_of(&prefixes.1) as usize;
-        Ok(RemoteEmbedder {
+        Ok(SlowEmbedder {
             identity: config.identity(dimensions),
             dimensions,
             limits: InputLimits::of_model(config.max_tokens() as usize, prefix, config.is_contextual()),
-            prefixes,
             query_timeout: config.query_timeout,
-            client,
             background,
             urgent,
-            spender: spender.clone(),
+            maker: Maker::Remote { client, prefixes, spender: spender.clone() },
         })
     }
 
-    fn texts(&self, documents: &[Vec<Input>]) -> Vec<Vec<String>> {
-        let text = |input: &Input| format!("{}{}", self.prefixes.1, input.text);
-        documents.iter().map(|document| document.iter().map(text).collect()).collect()
+    fn client(&self) -> Option<&Embeddings> {
+        match &self.maker {
+            Maker::Remote { client, .. } => Some(client),
+            Maker::Local(_) => None,
+        }
     }
 
     fn query(&self, text: &str, done: impl FnOnce(Result<Vector, EmbedError>) + Send + 'static) {
-        let (client, dimensions) = (self.client.clone(), self.dimensions);
-        let text = vec![vec![format!("{}{text}", self.prefixes.0)]];
-        let account = Account::of(&self.spender, Purpose::Query);
-        self.urgent.spawn(async move {
-            let asked = client.embed(&text, TextKind::Query, Some(dimensions), true, &account).await;
-            let vector = asked.map_err(EmbedError::from).and_then(|mut embedded| {
-                let vector = embedded.vectors.pop().and_then(|vector| Vector::normalised(&vector));
-                vector.ok_or_else(|| EmbedError::Local("the embedder gave no vector".to_owned()))
-            });
-            done(vector);
-        });
+        let none = || EmbedError::Local("the embedder gave no vector".to_owned());
+        let done = move |made: Result<Vec<Vector>, _>| done(made.and_then(|mut made| made.pop().ok_or_else(none)));
+        match &self.maker {
+            Maker::Remote { client, prefixes, spender } => {
+                let texts = vec![vec![format!("{}{text}", prefixes.0)]];
+                let account = Account::of(spender, Purpose::Query);
+                let asked = ask(client.clone(), texts, TextKind::Query, self.dimensions, account);
+                self.urgent.spawn(async move { done(asked.await) });
+            }
+            Maker::Local(model) => {
+                let (model, text) = (model.clone(), text.to_owned());
+                self.urgent.spawn_blocking(move || done(compute(&model, &[&text], TextRole::Query)));
+            }
+        }
+    }
+
+    fn embed(
+        &self,
+        documents: &[Vec<Input>],
+        account: Account,
+        done: impl FnOnce(Result<Made, EmbedError>) + Send + 'static,
+    ) {
+        let done = move |made: Result<Vec<Vector>, _>| done(made.map(|vectors| Made { vectors }));
+        match &self.maker {
+            Maker::Remote { client, prefixes, .. } => {
+                let text = |input: &Input| format!("{}{}", prefixes.1, input.text);
+                let texts = documents.iter().map(|document| document.iter().map(text).collect()).collect();
+                let asked = ask(client.clone(), texts, TextKind::Document, self.dimensions, account);
+                self.background.spawn(async move { done(asked.await) });
+            }
+            Maker::Local(model) => {
+                let (model, inputs) = (model.clone(), documents.concat());
+                self.background.spawn_blocking(move || {
+                    let texts: Vec<&str> = inputs.iter().map(|input| input.text.as_str()).collect();
+                    done(compute(&model, &texts, TextRole::Document));
+                });
+            }
+        }
     }
 }
 
 async fn ask(
-    client: &Embeddings,
-    documents: Vec<Vec<String>>,
+    client: Embeddings,
+    texts: Vec<Vec<String>>,
+    kind: TextKind,
     dimensions: usize,
-    account: &Account,
-) -> Result<Made, EmbedError> {
-    let embedded = client.embed(&documents, TextKind::Document, Some(dimensions), false, account).await?;
-    let vectors = embedded.vectors.iter().map(|vector| Vector::normalised(vector)).collect::<Option<Vec<_>>>();
-    let vectors = vectors.ok_or_else(|| EmbedError::Local("a vector holds what is no number".to_owned()))?;
-    Ok(Made { vectors })
+    account: Account,
+) -> Result<Vec<Vector>, EmbedError> {
+    let is_urgent = kind == TextKind::Query;
+    normalised(&client.embed(&texts, kind, Some(dimensions), is_urgent, &account).await?.vectors)
+}
+
+fn compute(model: &Transformer, texts: &[&str], role: TextRole) -> Result<Vec<Vector>, EmbedError> {
+    normalised(&model.embed(texts, role).map_err(|error| EmbedError::Local(error.to_string()))?)
+}
+
+fn normalised(vectors: &[Vec<f32>]) -> Result<Vec<Vector>, EmbedError> {
+    let vectors = vectors.iter().map(|vector| Vector::normalised(vector)).collect::<Option<Vec<_>>>();
+    vectors.ok_or_else(|| EmbedError::Local("a vector holds what is no number".to_owned()))
 }

@@ -10,12 +10,11 @@ use std::sync::Arc;
 
 use reqwest::Method;
 
-use super::bill::Bill;
 use super::client::{Rules, Shared, With};
 use super::keyring::Keyring;
 use super::ledger::Settled;
 use super::retry::{Fault, Next};
-use super::spender::{Account, Purchase, Unanswered};
+use super::spender::{Account, Payment, Purchase, Unanswered};
 use super::transport::Transport;
 use super::{ADDED, FailureKind, Health, passes_on, possible};
 use context::cost::{Usage, estimate_tokens};
@@ -55,7 +54,6 @@ pub struct Embedded {
 #[derive(Clone)]
 pub struct Embeddings {
     line: Arc<Shared<EmbedWire>>,
-    provider: &'static str,
     model: Arc<str>,
     /// Micro-dollars per million tokens; `None` if nobody knows, 0 if it is free.
     price: Option<u64>,
@@ -80,9 +78,8 @@ impl Embeddings {
         let keys = Keyring::new(config.provider, config.key.clone());
         let times = (config.timeout, config.timeout * ATTEMPTS_TIME);
         let price = price(config, transport.leaves_to().is_none());
-        let provider = config.provider.name();
-        let line = Shared::new(provider, wire, transport, keys, config.concurrency, times);
-        Ok(Embeddings { line: Arc::new(line), provider, model: config.model().into(), price })
+        let line = Shared::new(config.provider.name(), wire, transport, keys, config.concurrency, times);
+        Ok(Embeddings { line: Arc::new(line), model: config.model().into(), price })
     }
 
     /// What a million tokens cost, in micro-dollars; `None` if nobody knows, 0 if it is free.
@@ -127,21 +124,19 @@ impl Embeddings {
                 _ => Ok((vectors, tokens)),
             }
         };
-        let bill = if self.price == Some(0) {
-            Bill { wanted: account.wanted.clone(), ..Bill::free() }
+        let payment = if self.price == Some(0) {
+            Payment::free(account.wanted.clone())
         } else {
-            let (provider, model, micro_dollars) = (self.provider, self.model.clone(), cost_of(self.price, most));
-            let purchase = Purchase { account: account.clone(), provider, model, micro_dollars, tokens: most };
-            Bill::new(purchase, |(_, tokens): &(Vec<Vec<f32>>, Option<u64>)| self.settled(*tokens, most))
+            let (provider, model, micro_dollars) = (line.provider, self.model.clone(), cost_of(self.price, most));
+            Payment::of(Purchase { account: account.clone(), provider, model, micro_dollars, tokens: most })
         };
-        let (vectors, tokens) = line.paid_call(rules, bill, attempt).await?.value;
-        Ok(Embedded { vectors, tokens: tokens.unwrap_or(most), estimated: tokens.is_none() })
-    }
-
-    fn settled(&self, told: Option<u64>, most: u64) -> Settled {
-        let tokens = told.unwrap_or(most);
-        let usage = Usage { input: tokens, estimated: told.is_none(), ..Usage::default() };
-        Settled { usage, micro_dollars: cost_of(self.price, tokens), contexts: 0, failed: false }
+        let (done, payment) = line.paid_call(rules, payment, attempt).await?;
+        let (vectors, told) = done.value;
+        let (tokens, estimated) = (told.unwrap_or(most), told.is_none());
+        let usage = Usage { input: tokens, estimated, ..Usage::default() };
+        let micro_dollars = cost_of(self.price, tokens);
+        payment.settle(Settled { usage, micro_dollars, contexts: 0, failed: false }).await;
+        Ok(Embedded { vectors, tokens, estimated })
     }
 
     /// How much one call may ask for.

@@ -1,9 +1,9 @@
 //! Models from a Hugging Face hub: the few files that are needed, complete and checked against what the hub says, or
 //! none. An edge: network and files.
 //!
-//! Models that other programs have downloaded already are used in place. Otherwise the files go to our own folder,
-//! which gets its name when all of them are there; an interrupted download resumes where it stopped. The async
-//! functions write files, so run them separately from what must answer soon.
+//! Models that other programs have downloaded already are used in place ([`located`]). Others go to the shelf
+//! ([`models`](super::models)); an interrupted download resumes where it stopped. The async functions write files, so
+//! run them separately from what must answer soon.
 
 mod download;
 mod id;
@@ -22,12 +22,13 @@ use secrecy::SecretString;
 use serde::Deserialize;
 
 use super::transformer::{MUST_HAVE, SENTENCE_CONFIGS};
+use super::transport::why;
 use download::Source;
 use id::is_word;
 pub(crate) use id::local;
 pub use id::{ModelId, OWN_ORG, located};
 pub use info::ModelInfo;
-use protocol::folders::Folders;
+use platform::files::FileId;
 
 /// Where models are, unless `HF_ENDPOINT` says otherwise.
 const ENDPOINT: &str = "https://huggingface.co";
@@ -147,23 +148,27 @@ impl Held {
     pub fn take(cache: &Path, folder: &str, name: &str) -> Result<Self, HubError> {
         at(cache, std::fs::create_dir_all(cache))?;
         let path = cache.join(format!("{folder}.lock"));
-        let file = at(&path, File::options().create(true).write(true).truncate(false).open(&path))?;
-        match file.try_lock() {
-            Ok(()) => Ok(Held { path, _file: file }),
-            Err(TryLockError::WouldBlock) => Err(HubError::Busy(name.to_owned())),
-            Err(TryLockError::Error(error)) => Err(HubError::File { path, error }),
+        loop {
+            let file = at(&path, File::options().create(true).write(true).truncate(false).open(&path))?;
+            match file.try_lock() {
+                // If the one before has removed the file since it was opened here, others lock the next one.
+                Ok(()) if FileId::of(&file).ok() != FileId::at(&path).ok() => {}
+                Ok(()) => return Ok(Held { path, _file: file }),
+                Err(TryLockError::WouldBlock) => return Err(HubError::Busy(name.to_owned())),
+                Err(TryLockError::Error(error)) => return Err(HubError::File { path, error }),
+            }
         }
     }
 }
 
 impl Drop for Held {
     fn drop(&mut self) {
-        // A lock file that is left behind does no harm, but it means nothing either.
+        // While it is locked, so that nobody else holds it. One that is left behind does no harm.
         let _ = std::fs::remove_file(&self.path);
     }
 }
 
-fn at<T>(path: &Path, result: std::io::Result<T>) -> Result<T, HubError> {
+pub(crate) fn at<T>(path: &Path, result: std::io::Result<T>) -> Result<T, HubError> {
     result.map_err(|error| HubError::File { path: path.to_owned(), error })
 }
 
@@ -174,8 +179,6 @@ pub type OnProgress<'a> = &'a (dyn Fn(&str, u64, Option<u64>) + Send + Sync);
 pub struct Hub {
     endpoint: Url,
     token: Option<SecretString>,
-    /// The cache that the programs of the hub's makers share.
-    shared: Option<PathBuf>,
     client: reqwest::Client,
     /// Before the second of several attempts; then twice that, and so on.
     pause: Duration,
@@ -184,22 +187,21 @@ pub struct Hub {
 impl std::fmt::Debug for Hub {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         // What is left out may hold a key.
-        f.debug_struct("Hub").field("host", &self.host()).field("shared", &self.shared).finish_non_exhaustive()
+        f.debug_struct("Hub").field("host", &self.host()).finish_non_exhaustive()
     }
 }
 
 impl Hub {
-    /// The hub at `HF_ENDPOINT`, with the token `HF_TOKEN`, and the cache at `HF_HUB_CACHE`, `HF_HOME/hub` or below the
-    /// user's folder for caches.
+    /// The hub at `HF_ENDPOINT`, with the token `HF_TOKEN`.
     pub fn from_env() -> Result<Self, HubError> {
         let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.trim().is_empty());
         let endpoint = variable("HF_ENDPOINT").unwrap_or_else(|| ENDPOINT.to_owned());
         let token = variable("HF_TOKEN").map(|token| SecretString::from(token.trim()));
-        Hub::new(&endpoint, token, Some(Folders::here().hub_cache))
+        Hub::new(&endpoint, token)
     }
 
-    /// A hub at an address. `shared` is the cache of other programs, which is only read.
-    pub fn new(endpoint: &str, token: Option<SecretString>, shared: Option<PathBuf>) -> Result<Self, HubError> {
+    /// A hub at an address.
+    pub fn new(endpoint: &str, token: Option<SecretString>) -> Result<Self, HubError> {
         static PROVIDER: Once = Once::new();
         // If another provider was installed before, it stays.
         PROVIDER.call_once(|| drop(rustls::crypto::ring::default_provider().install_default()));
@@ -220,38 +222,8 @@ impl Hub {
         } else {
             builder = builder.https_only(true);
         }
-        let client = builder.build().map_err(|error| HubError::Endpoint(download::why(&error)))?;
-        Ok(Hub { endpoint, token, shared, client, pause: PAUSE })
-    }
-
-    /// The folder of a model. `model` is the path of a folder (absolute, or beginning with `./`, `../` or `~/`), or
-    /// `org/name`, or `org/name@revision`. A model of the hub is taken from `cache` or the shared cache if it is there,
-    /// and otherwise downloaded to `cache`. Once it is there, the hub is not asked again, whatever becomes of the model
-    /// on the hub.
-    pub async fn fetch(&self, model: &str, cache: &Path, progress: OnProgress<'_>) -> Result<PathBuf, HubError> {
-        if let Some(folder) = local(model) {
-            return if folder.is_dir() { Ok(folder) } else { Err(HubError::NoFolder(folder)) };
-        }
-        let id = ModelId::parse(model).ok_or_else(|| HubError::Name(model.to_owned()))?;
-        let folder = cache.join(id.folder());
-        if folder.is_dir() {
-            return Ok(folder);
-        }
-        if id.org() == OWN_ORG {
-            return Err(HubError::Own(model.to_owned()));
-        }
-        if let Some(snapshot) = self.shared.as_deref().and_then(|shared| id.snapshot(shared)) {
-            return Ok(snapshot);
-        }
-        let _held = Held::take(cache, &id.folder(), model)?;
-        // Another process may just have downloaded it.
-        if !folder.is_dir() {
-            let partial = cache.join(format!("{}{PARTIAL}", id.folder()));
-            let texts = self.pull(&id, None, Layout::Transformer, Part::Texts, &partial, progress).await?;
-            self.pull(&id, texts.as_deref(), Layout::Transformer, Part::Weights, &partial, progress).await?;
-            at(&folder, std::fs::rename(&partial, &folder))?;
-        }
-        Ok(folder)
+        let client = builder.build().map_err(|error| HubError::Endpoint(why(&error)))?;
+        Ok(Hub { endpoint, token, client, pause: PAUSE })
     }
 
     /// Downloads a part of a model's files into `folder`; files that are there already stay. `commit` is the commit to

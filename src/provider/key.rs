@@ -62,7 +62,8 @@ pub(super) enum Key {
 const TELLING: usize = 4;
 
 impl Key {
-    fn secrets(&self) -> Vec<&SecretString> {
+    /// The words that it consists of.
+    pub(super) fn secrets(&self) -> Vec<&SecretString> {
         match self {
             Key::Bearer(key) => vec![key],
             Key::Aws { access, secret, session } => [access, secret].into_iter().chain(session).collect(),

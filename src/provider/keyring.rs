@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use secrecy::{ExposeSecret as _, SecretString};
+use secrecy::ExposeSecret as _;
 use tokio::sync::Mutex;
 
 use super::key::{self, Key, Whose};
@@ -71,21 +71,8 @@ impl Keyring {
 }
 
 fn is_same(one: Option<&Key>, other: Option<&Key>) -> bool {
-    let same = |one: &SecretString, other: &SecretString| one.expose_secret() == other.expose_secret();
-    match (one, other) {
-        (None, None) => true,
-        (Some(Key::Bearer(one)), Some(Key::Bearer(other))) => same(one, other),
-        (
-            Some(Key::Aws { access: access_1, secret: secret_1, session: session_1 }),
-            Some(Key::Aws { access: access_2, secret: secret_2, session: session_2 }),
-        ) => {
-            let sessions = match (session_1, session_2) {
-                (None, None) => true,
-                (Some(one), Some(other)) => same(one, other),
-                _ => false,
-            };
-            same(access_1, access_2) && same(secret_1, secret_2) && sessions
-        }
-        _ => false,
+    fn words(key: &Key) -> Vec<&str> {
+        key.secrets().into_iter().map(|secret| secret.expose_secret()).collect()
     }
+    one.map(words) == other.map(words)
 }

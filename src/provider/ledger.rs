@@ -32,7 +32,7 @@ use parking_lot::Mutex;
 
 use book::{Book, Pot};
 use files::Files;
-use line::{Entry, Line, Spared, Used, month_of};
+use line::{Entry, Line, Spared, month_of};
 
 pub use book::Spending;
 pub use call::{BudgetLimits, CallEstimate, OverBudget, Purpose, Settled};
@@ -211,8 +211,8 @@ impl Ledger {
     /// # Errors
     /// It cannot be written: then the estimate goes on counting.
     pub fn settle(&self, reservation: Reservation, used: Settled, now: Zoned) -> Result<(), LedgerError> {
-        let used = Used::new(&used, reservation.entry.reserved);
-        self.write_settled(&reservation.entry, used, now, true)
+        let micro_dollars = used.micro_dollars.or(reservation.entry.reserved);
+        self.write_settled(&reservation.entry, Settled { micro_dollars, ..used }, true, now)
     }
 
     /// Counts a call as spent at its estimate, because nobody knows whether the provider counted it. Does not wait for
@@ -221,13 +221,12 @@ impl Ledger {
     /// # Errors
     /// It cannot be written: then the reservation stands.
     pub fn settle_unknown(&self, reservation: Reservation, now: Zoned) -> Result<(), LedgerError> {
-        let used = Used::unknown(&reservation.entry);
-        self.write_settled(&reservation.entry, used, now, false)
+        self.write_settled(&reservation.entry, reservation.entry.estimate(), false, now)
     }
 
-    fn write_settled(&self, entry: &Entry, used: Used, now: Zoned, durable: bool) -> Result<(), LedgerError> {
+    fn write_settled(&self, entry: &Entry, used: Settled, is_known: bool, now: Zoned) -> Result<(), LedgerError> {
         let mut files = self.files.lock();
-        files.append(&[Line::Settled { entry: entry.clone(), used }], &now, durable)?;
+        files.append(&[Line::Settled { entry: entry.clone(), used, maybe_billed: !is_known }], &now, is_known)?;
         let mut book = self.book.lock();
         book.unreserve(entry);
         book.settle(entry, &used);
@@ -254,15 +253,15 @@ impl Ledger {
             // reservation.
             let id = files.next;
             files.next = files.next.saturating_add(1);
-            let used = Used::new(used, None);
-            let (path, reserved, tokens) = (path.clone(), used.micro_dollars, used.tokens());
-            lines.push(Line::Settled { entry: Entry { id, path, reserved, tokens, ..whole.clone() }, used });
+            let (path, reserved, tokens) = (path.clone(), used.micro_dollars, used.usage.tokens());
+            let entry = Entry { id, path, reserved, tokens, ..whole.clone() };
+            lines.push(Line::Settled { entry, used: *used, maybe_billed: false });
         }
         lines.push(Line::Released { id: whole.id, day: whole.day.clone() });
         files.append(&lines, &now, true)?;
         let mut book = self.book.lock();
         for line in &lines {
-            if let Line::Settled { entry, used } = line {
+            if let Line::Settled { entry, used, .. } = line {
                 book.settle(entry, used);
             }
         }

@@ -8,7 +8,6 @@
 //! in a message or in the log.
 
 mod batches;
-mod bill;
 mod circuit_breaker;
 mod client;
 mod embedder;
@@ -54,11 +53,12 @@ pub use client::{CallTurn, CompletionClient};
 pub use embedder::{EmbedError, Embedder, Made};
 pub use embeddings::{Embedded, Embeddings, PerCall, TextGroup, cost_of, tokens_of};
 pub use key::{KeyPlace, Whose, check_file as check_key_file, keep_command_runner, place as key_place};
-pub use rerank::{Billed, RerankClient, RerankScores};
+pub use rerank::RerankClient;
 pub use runtime::ProviderRuntime;
 pub use spender::{Account, Owed, Spender, Unanswered, Wanted};
 pub use static_model::{StaticError, StaticModel, TABLE_FILES};
 pub use stream::{ShowText, Streamed};
+use wire::Answer;
 
 /// What is known about the model of a configuration. At an address of this machine it may cost nothing, except behind a
 /// gateway, whose bill comes later.
@@ -115,6 +115,13 @@ pub struct Completion {
     pub took: Duration,
     /// Attempts it took.
     pub attempts: u32,
+}
+
+impl Completion {
+    fn of(answer: Answer, took: Duration, attempts: u32) -> Self {
+        let Answer { text, finish, usage } = answer;
+        Completion { text, finish, usage, took, attempts }
+    }
 }
 
 /// How an answer ended, as the provider says (which may be wrong).

@@ -20,8 +20,9 @@ use sha2::{Digest as _, Sha256};
 pub use add::{AddEvent, OnAdd, Source};
 pub use record::{FileRecord, ModelRecord, Origin, RECORD};
 
-use crate::hub::{Held, HubError, Layout, ModelId, OWN_ORG, PARTIAL};
+use crate::hub::{self, Held, HubError, Layout, ModelId, OWN_ORG, PARTIAL, located};
 use crate::transformer::MUST_HAVE;
+use protocol::folders::Folders;
 
 /// What a model does.
 #[derive(
@@ -84,7 +85,7 @@ impl ModelKind {
 /// A model cannot be added, read or removed.
 #[derive(Debug, thiserror::Error)]
 pub enum ModelError {
-    /// The hub, the network, or another process.
+    /// The hub, the network, another process, or a file.
     #[error(transparent)]
     Hub(#[from] HubError),
     /// It is not what was asked for.
@@ -130,18 +131,10 @@ pub enum ModelError {
         /// Bytes.
         free: u64,
     },
-    /// A file cannot be read or written.
-    #[error("{}: {error}", path.display())]
-    File {
-        /// Which.
-        path: PathBuf,
-        /// Why.
-        error: io::Error,
-    },
 }
 
 fn at<T>(path: &Path, result: io::Result<T>) -> Result<T, ModelError> {
-    result.map_err(|error| ModelError::File { path: path.to_owned(), error })
+    Ok(hub::at(path, result)?)
 }
 
 /// A model on the shelf.
@@ -153,7 +146,7 @@ pub struct Installed {
     pub folder: PathBuf,
     /// Bytes of all its files.
     pub bytes: u64,
-    /// The record from when it was added; `None` if an older version or the daemon itself fetched it: these write none.
+    /// The record from when it was added; `None` if an older version fetched it: that wrote none.
     pub record: Option<Result<ModelRecord, String>>,
     /// Whether it is not all there: a download that ended early, which goes on when the model is added again.
     pub partial: bool,
@@ -208,6 +201,12 @@ impl Shelf {
         }
         found.sort_by_key(|model| (model.id.to_string(), model.partial));
         Ok(found)
+    }
+
+    /// The folder of the model that a configuration names, here or in the cache of other programs, if it is on this
+    /// machine.
+    pub fn locate(&self, model: &str) -> Option<PathBuf> {
+        located(model, &self.folder, &Folders::here().hub_cache)
     }
 
     /// A model, or else an unfinished download of it.

@@ -7,12 +7,11 @@ use std::time::Duration;
 use reqwest::Method;
 use tokio::task::JoinSet;
 
-use super::bill::Bill;
 use super::client::{Rules, Shared, With};
 use super::keyring::Keyring;
 use super::ledger::Settled;
 use super::retry::Fault;
-use super::spender::{Account, Purchase, Unanswered};
+use super::spender::{Account, Payment, Purchase, Unanswered};
 use super::transport::Transport;
 use super::wire::{Judgement, Rerank};
 use super::{ADDED, Failure, FailureKind, Health, passes_on, possible};
@@ -38,7 +37,6 @@ const PER_1K: [(&str, u64); 1] = [("rerank-v3.5", 2_000_000)];
 #[derive(Clone)]
 pub struct RerankClient {
     shared: Arc<Shared<Rerank>>,
-    provider: &'static str,
     model: Arc<str>,
     price: Price,
 }
@@ -64,20 +62,13 @@ enum Price {
 
 /// What is billed for a question.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Billed {
-    /// Tokens: of the documents, and of the query once for each of them.
-    pub tokens: u64,
-    /// Searches, of a hundred documents each.
-    pub searches: u64,
+struct Billed {
+    /// Of the documents, and of the query once for each of them.
+    tokens: u64,
+    /// Of a hundred documents each.
+    searches: u64,
     /// Whether the provider did not say, so that these are estimates.
-    pub estimated: bool,
-}
-
-/// What a reranker answered.
-#[derive(Clone, Debug, PartialEq)]
-pub struct RerankScores {
-    /// How well each document answers the query, on a scale of the model's own; `None` for those it passed over.
-    pub scores: Vec<Option<f32>>,
+    estimated: bool,
 }
 
 impl RerankClient {
@@ -93,15 +84,10 @@ impl RerankClient {
         let keys = Keyring::new(config.provider, config.key.clone());
         let times = (config.deadline(), config.deadline());
         let shared = Shared::new(config.provider.name(), wire, transport, keys, CONCURRENCY, times);
-        Ok(RerankClient {
-            shared: Arc::new(shared),
-            provider: config.provider.name(),
-            model: config.model().into(),
-            price,
-        })
+        Ok(RerankClient { shared: Arc::new(shared), model: config.model().into(), price })
     }
 
-    /// How well each document answers the query. Once `within` is over, there is no answer. Before that, what may
+    /// How well each document answers the query, on a scale of the model's own; `None` for those it passes over. Once `within` is over, there is no answer. Before that, what may
     /// succeed on a second try is tried again, unless the provider may have counted the first.
     ///
     /// # Errors
@@ -112,7 +98,7 @@ impl RerankClient {
         documents: &[String],
         within: Duration,
         account: &Account,
-    ) -> Result<RerankScores, Unanswered> {
+    ) -> Result<Vec<Option<f32>>, Unanswered> {
         let parts: Vec<&[String]> = documents.chunks(self.shared.wire.batch()).collect();
         let query: Arc<str> = query.into();
         let mut asked = JoinSet::new();
@@ -133,7 +119,7 @@ impl RerankClient {
             }
         }
         let judgements: Vec<Judgement> = judgements.into_iter().flatten().collect();
-        Ok(RerankScores { scores: judgements.into_iter().flat_map(|j| j.scores).collect() })
+        Ok(judgements.into_iter().flat_map(|j| j.scores).collect())
     }
 
     /// One request.
@@ -152,15 +138,17 @@ impl RerankClient {
             Rerank::read(&reply.body, documents.len()).map_err(|message| shared.unread(&reply, message))
         };
         let guess = self.guess(query, documents);
-        let bill = if self.is_free() {
-            Bill::free()
+        let payment = if self.is_free() {
+            Payment::free(account.wanted.clone())
         } else {
             let (account, micro_dollars) = (account.clone(), self.cost(&guess));
-            let (provider, model, tokens) = (self.provider, self.model.clone(), guess.tokens);
-            let purchase = Purchase { account, provider, model, micro_dollars, tokens };
-            Bill::new(purchase, |judgement: &Judgement| self.settled(&self.billed(judgement, guess)))
+            let (provider, model, tokens) = (shared.provider, self.model.clone(), guess.tokens);
+            Payment::of(Purchase { account, provider, model, micro_dollars, tokens })
         };
-        let done = shared.paid_call(rules, bill, attempt).await?;
+        let (done, payment) = shared.paid_call(rules, payment, attempt).await?;
+        let billed = self.billed(&done.value, guess);
+        let usage = Usage { input: billed.tokens, estimated: billed.estimated, ..Usage::default() };
+        payment.settle(Settled { usage, micro_dollars: self.cost(&billed), contexts: 0, failed: false }).await;
         Ok(done.value)
     }
 
@@ -176,13 +164,13 @@ impl RerankClient {
         }
     }
 
-    fn settled(&self, billed: &Billed) -> Settled {
-        let usage = Usage { input: billed.tokens, estimated: billed.estimated, ..Usage::default() };
-        Settled { usage, micro_dollars: self.cost(billed), contexts: 0, failed: false }
+    /// What a question may cost at most, in millionths of a dollar; `None` if the price is not known.
+    pub fn most(&self, query: &str, documents: &[String]) -> Option<u64> {
+        self.cost(&self.guess(query, documents))
     }
 
     /// Estimates what a question is going to take; errs upwards.
-    pub fn guess(&self, query: &str, documents: &[String]) -> Billed {
+    fn guess(&self, query: &str, documents: &[String]) -> Billed {
         let query = u64::from(estimate_tokens(query, 1.0));
         let tokens = documents.iter().map(|document| query + u64::from(estimate_tokens(document, 1.0)));
         let pieces: u64 = tokens.clone().map(|tokens| tokens.div_ceil(TOKENS_PER_DOCUMENT).max(1)).sum();
@@ -190,7 +178,7 @@ impl RerankClient {
     }
 
     /// Millionths of a dollar, rounded up; `None` if the price is not known.
-    pub fn cost(&self, billed: &Billed) -> Option<u64> {
+    fn cost(&self, billed: &Billed) -> Option<u64> {
         let (amount, rate, unit) = match self.price {
             Price::Unknown => return None,
             Price::Free => return Some(0),

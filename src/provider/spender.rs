@@ -1,9 +1,9 @@
 //! The one way to spend: for contexts, questions, reranking, embeddings, batches and `doctor --provider`.
 //!
-//! [`Spender::reserve`] takes what a call may cost out of the budget and returns a guard. [`Reserved::send`] turns it
-//! into a call in flight, and the answer settles that. A guard that is dropped settles itself: a reservation that was
-//! never sent goes back, and a call that was given up in flight counts at its estimate, because nobody knows whether it
-//! was billed.
+//! [`Spender::reserve`] takes what a call may cost out of the budget and returns a guard. [`Reserved::send`] notes that
+//! the call is under way, and the answer settles it. A guard that is dropped settles itself: a reservation that was never
+//! sent goes back, and a call that was given up under way counts at its estimate, because nobody knows whether it was
+//! billed.
 //!
 //! First a place, then money: a caller reserves only when its call has a place among those under way, so everything
 //! that is reserved is sent at once. [`CompletionClient`](super::CompletionClient), [`Embeddings`](super::Embeddings)
@@ -23,7 +23,7 @@ use super::ledger::{BudgetLimits, Ledger, OverBudget, Purpose, Settled};
 
 pub(super) use account::Payment;
 pub use account::{Account, Owed, Purchase, Unanswered, Wanted};
-pub use guard::{InFlight, Reserved, StandingReservation};
+pub use guard::{Reserved, StandingReservation};
 
 /// Ledger and limits together. A process has one.
 #[derive(Debug)]

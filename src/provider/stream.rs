@@ -5,19 +5,17 @@
 
 use std::time::{Duration, SystemTime};
 
-use parking_lot::Mutex;
 use reqwest::Method;
+use tokio::time::Instant;
 
-use super::bill::Bill;
+use super::Completion;
 use super::client::{CompletionClient, Rules, Shared, With};
 use super::patience::timeout;
 use super::retry::{Fault, Next};
-use super::spender::{Account, Unanswered};
+use super::spender::{Account, Payment, Unanswered};
 use super::transport::{Begun, MOST_BODY};
 use super::wire::Answer;
 use super::wire::stream::{Interrupted, Reader};
-use super::{Completion, Finish};
-use context::cost::{Usage, estimate_tokens};
 use context::prompt::Prompt;
 
 /// Longest silence within an answer. Providers that think in between send signs of life.
@@ -50,51 +48,24 @@ impl CompletionClient {
         on_text: ShowText<'_>,
     ) -> Result<Streamed, Unanswered> {
         let shared = &*self.shared;
-        let shown = Mutex::new(String::new());
-        let so_far = || shown.lock().clone();
-        let show = |text: &str| {
-            if !text.is_empty() {
-                shown.lock().push_str(text);
-                on_text(text);
-            }
-        };
         let rules = Rules { each: shared.deadline, whole: shared.deadline, unsure: true, urgent: false };
-        let (so_far, show) = (&so_far, &show);
-        let attempt = |with: With| async move {
-            match so_far() {
-                text if text.is_empty() => shared.attempt_streaming(prompt, with, show).await,
-                // The attempt before this one was cut short after it had begun to show: there is no other.
-                text => Ok((shared.unfinished(text, prompt), Some("no end of the answer came in time".to_owned()))),
-            }
-        };
-        type Told = (Answer, Option<String>);
-        let bill = Bill::new(self.purchase(prompt, account), |(answer, _): &Told| self.settled(answer.usage));
-        match shared.paid_call(rules, bill, attempt).await {
-            Ok(done) => {
-                let (took, attempts) = (done.took, done.attempts);
-                let (Answer { text, finish, usage }, broken) = done.value;
-                Ok(Streamed { completion: Completion { text, finish, usage, took, attempts }, broken })
-            }
-            Err(end) => match so_far() {
-                text if text.is_empty() => Err(end.into()),
-                text => {
-                    let Answer { text, finish, usage } = shared.unfinished(text, prompt);
-                    let completion = Completion { text, finish, usage, took: shared.deadline, attempts: 1 };
-                    Ok(Streamed { completion, broken: Some(end.failure.message) })
-                }
-            },
-        }
+        let attempt = |with: With| shared.attempt_streaming(prompt, with, on_text);
+        let (done, payment) = shared.paid_call(rules, Payment::of(self.purchase(prompt, account)), attempt).await?;
+        let (answer, broken) = done.value;
+        payment.settle(self.settled(answer.usage)).await;
+        Ok(Streamed { completion: Completion::of(answer, done.took, done.attempts), broken })
     }
 }
 
 impl Shared {
-    /// One attempt. An error only if nothing was shown.
+    /// One attempt, which ends by itself when its time is over. An error only if nothing was shown.
     async fn attempt_streaming(
         &self,
         prompt: &Prompt,
         with: With,
-        show: ShowText<'_>,
+        on_text: ShowText<'_>,
     ) -> Result<(Answer, Option<String>), Fault> {
+        let until = Instant::now() + with.within;
         let request =
             self.wire.streaming(prompt, with.key.as_deref(), &with.without, SystemTime::now()).map_err(Fault::never)?;
         let begun = timeout(self.timeout, self.transport.begin(Method::POST, request)).await;
@@ -108,22 +79,32 @@ impl Shared {
             let reply = self.whole(reply.map_err(|broken| self.named(broken.into()))?)?;
             // This server, or the interface, has no streams.
             let answer = self.wire.read(&reply.body, prompt).map_err(|message| self.unread(&reply, message))?;
-            show(&answer.text);
+            on_text(&answer.text);
             return Ok((answer, None));
         };
-        let (mut patience, mut bytes, mut told) = (self.timeout, 0, 0);
+        let (mut patience, mut bytes, mut shown) = (self.timeout, 0, 0);
+        let mut show = |text: &str| {
+            if text.len() > shown {
+                on_text(&text[shown..]);
+                shown = text.len();
+            }
+        };
         let outcome = loop {
-            let outcome = match timeout(patience, begun.chunk()).await {
+            let left = until.saturating_duration_since(Instant::now());
+            let outcome = match timeout(patience.min(left), begun.chunk()).await {
                 Ok(Ok(Some(piece))) => {
                     bytes += piece.len();
                     reader.feed(&piece)
                 }
                 Ok(Ok(None)) => break reader.end(),
                 Ok(Err(_)) => break Err(ended("the connection broke in the middle of the answer")),
+                Err(_) if left < patience => {
+                    let message = "the end of the answer did not come in time".to_owned();
+                    break Err(Interrupted { message, busy: true });
+                }
                 Err(_) => break Err(ended(&format!("nothing came for {} s", patience.as_secs()))),
             };
-            show(&reader.text()[told..]);
-            told = reader.text().len();
+            show(reader.text());
             match outcome {
                 Err(_) => break outcome,
                 Ok(()) if reader.has_ended() => break reader.end(),
@@ -131,7 +112,7 @@ impl Shared {
                 Ok(()) => patience = LONGEST_SILENCE.min(self.timeout),
             }
         };
-        show(&reader.text()[told..]);
+        show(reader.text());
         self.end_of(reader, prompt, status, outcome.err())
     }
 
@@ -156,13 +137,6 @@ impl Shared {
             }
             Some(why) => Ok((reader.answer(prompt, factor, false), Some(why.message))),
         }
-    }
-
-    /// What is known of an answer whose end never came.
-    fn unfinished(&self, text: String, prompt: &Prompt) -> Answer {
-        let output = u64::from(estimate_tokens(&text, self.wire.model().token_factor));
-        let usage = Usage { input: u64::from(prompt.tokens), output, estimated: true, ..Usage::default() };
-        Answer { text, finish: Finish::Other, usage }
     }
 }
 

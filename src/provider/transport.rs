@@ -244,8 +244,9 @@ fn broken(error: &reqwest::Error, status: Option<u16>) -> Broken {
     Broken { message: why(error), sent: !(error.is_connect() || error.is_builder()), status }
 }
 
-/// The innermost error: the outer ones name the address in full, or only say that there was an error.
-fn why(error: &reqwest::Error) -> String {
+/// The innermost error: the outer ones name the address in full, which may hold a signature, or only say that there was an
+/// error.
+pub(super) fn why(error: &reqwest::Error) -> String {
     let mut reason: &dyn Error = error;
     while let Some(inner) = reason.source() {
         reason = inner;

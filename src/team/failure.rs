@@ -41,7 +41,8 @@ impl Kind {
 }
 
 impl Failure {
-    pub(crate) fn new(kind: Kind, message: impl Into<String>) -> Self {
+    /// A failure of this kind.
+    pub fn new(kind: Kind, message: impl Into<String>) -> Self {
         Failure { kind, message: message.into() }
     }
 

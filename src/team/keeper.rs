@@ -12,7 +12,8 @@ use crate::failure::{Failure, Kind};
 use crate::point::{Document, points};
 use crate::publish::{Effect, Event, Publisher};
 use crate::server::{Collection, is};
-use crate::verify::{Comparison, Differences};
+use crate::verify::{Comparison, amiss, shortened};
+use protocol::team::VaultDifferences;
 
 /// Points of one request: about two megabytes.
 const POINTS: usize = 256;
@@ -109,7 +110,7 @@ impl Keeper {
             Err(failure) => return self.failed(failure),
         };
         let began = self.plan.on(Event::Wanted(wanted));
-        let mut effect = began.or_else(|| self.plan.on(Event::Again)).unwrap_or_else(|| self.plan.begin());
+        let mut effect = began.or_else(|| self.plan.on(Event::Again)).unwrap_or(Effect::Claim);
         loop {
             let event = match self.carry_out(effect).await {
                 Ok(Ok(event)) => event,
@@ -127,7 +128,7 @@ impl Keeper {
     ///
     /// # Errors
     /// See [`Failure`].
-    pub async fn verify(&mut self) -> Result<Differences, Failure> {
+    pub async fn verify(&mut self) -> Result<VaultDifferences, Failure> {
         self.settle().await?;
         let source = self.source.clone();
         let wanted = local(move || source.wanted()).await?;
@@ -141,7 +142,7 @@ impl Keeper {
         for some in strays.chunks(POINTS) {
             self.collection.delete_ids(some).await?;
         }
-        if let Some(mut effect) = self.plan.on(Event::Amiss(differences.amiss())) {
+        if let Some(mut effect) = self.plan.on(Event::Amiss(amiss(&differences))) {
             // As in a turn, which would begin with this effect.
             while let Ok(event) = self.carry_out(effect).await? {
                 match self.plan.on(event) {
@@ -150,7 +151,8 @@ impl Keeper {
                 }
             }
         }
-        Ok(differences)
+        differences.vault.clone_from(&self.who.vault);
+        Ok(shortened(differences))
     }
 
     /// A turn whose failure is an error.

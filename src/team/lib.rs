@@ -3,7 +3,7 @@
 //! The server is Qdrant, asked over REST. It stores and searches; everything else is decided here. A [`point`] is a
 //! chunk with all that a hit needs, so that a reader needs no copy of the notes. The [`Keeper`] of a vault writes
 //! revisions by a plan ([`Publisher`]) that does no I/O; a [`Reader`] sees a revision whole or not at all; and
-//! [`verify`] compares all of it. A context that one member has paid for is [`Offered`] to the others.
+//! `verify` compares all of it. A context that one member has paid for is [`Offered`] to the others.
 //!
 //! # How a note is replaced
 //!
@@ -26,7 +26,7 @@ mod read;
 mod server;
 #[cfg(test)]
 mod testing;
-pub mod verify;
+mod verify;
 mod withdraw;
 
 pub use collection::{Described, Quantisation, VaultState};

@@ -73,7 +73,7 @@ enum Stage {
     Waiting,
 }
 
-/// The plan of one vault's keeper.
+/// The plan of one vault's keeper. What is to be done first is to claim the vault.
 #[derive(Clone, Debug, Default)]
 pub struct Publisher {
     stage: Stage,
@@ -98,11 +98,6 @@ pub struct Publisher {
 }
 
 impl Publisher {
-    /// What is to be done first.
-    pub fn begin(&self) -> Effect {
-        Effect::Claim
-    }
-
     /// Notes that are still to be written or taken away.
     pub fn left(&self) -> usize {
         self.to_write.len() + self.to_remove.len()
@@ -117,11 +112,6 @@ impl Publisher {
     pub fn unwanted(&self, there: impl Iterator<Item = String>) -> Vec<String> {
         let Some(wanted) = &self.wanted else { return Vec::new() };
         there.filter(|path| !wanted.contains_key(path)).collect()
-    }
-
-    /// Whether it rests until something happens.
-    pub fn rests(&self) -> bool {
-        matches!(self.stage, Stage::Working | Stage::Waiting)
     }
 
     /// What is to be done after this event; `None` if something is being done already.

@@ -119,29 +119,10 @@ struct Known {
     vaults: Vec<VaultState>,
 }
 
-/// What is looked for.
-#[derive(Clone, Copy)]
-enum Wanted<'a> {
-    Search(&'a Asked),
-    /// By vault and path.
-    Note(&'a str, &'a str),
-}
-
-/// What was looked for.
-enum Got {
-    Answer(Answer),
-    Note(Option<Vec<Payload>>),
-}
-
 impl Reader {
     /// A reader that has asked nothing yet.
     pub fn new(collection: Collection) -> Self {
         Reader { collection, known: Arc::default(), rarities: Arc::default() }
-    }
-
-    /// The collection.
-    pub fn collection(&self) -> &Collection {
-        &self.collection
     }
 
     /// Searches for the answer to a query; fails after `within`.
@@ -149,10 +130,10 @@ impl Reader {
     /// # Errors
     /// See [`Failure`].
     pub async fn search(&self, asked: &Asked, within: Duration) -> Result<Answer, Failure> {
-        match self.whole(Wanted::Search(asked), within).await? {
-            Got::Answer(answer) => Ok(answer),
-            Got::Note(_) => Ok(Answer::default()),
-        }
+        let rarities = &self.rarities;
+        let search =
+            |collection: Collection, known: Known| async move { look(&collection, asked, &known, rarities).await };
+        self.whole(within, search).await
     }
 
     /// The chunks of a note in order, none if there is no such note; `None` if there is no such vault.
@@ -160,14 +141,16 @@ impl Reader {
     /// # Errors
     /// See [`Failure`].
     pub async fn note(&self, vault: &str, path: &str, within: Duration) -> Result<Option<Vec<Payload>>, Failure> {
-        match self.whole(Wanted::Note(vault, path), within).await? {
-            Got::Note(chunks) => Ok(chunks),
-            Got::Answer(_) => Ok(None),
-        }
+        let read =
+            |collection: Collection, known: Known| async move { chunks_of(&collection, vault, path, &known).await };
+        self.whole(within, read).await
     }
 
-    /// Repeats the request until no revision became visible during it.
-    async fn whole(&self, wanted: Wanted<'_>, within: Duration) -> Result<Got, Failure> {
+    /// Repeats a request until no revision became visible during it.
+    async fn whole<T, A>(&self, within: Duration, request: impl Fn(Collection, Known) -> A) -> Result<T, Failure>
+    where
+        A: Future<Output = Result<T, Failure>>,
+    {
         let until = Instant::now() + within;
         let late = || {
             let message = format!("{} did not answer within {} ms", self.collection.host(), within.as_millis());
@@ -184,10 +167,7 @@ impl Reader {
                 Some(known) => known,
                 None => Known { described: self.describe(&collection).await?, vaults: collection.vaults().await? },
             };
-            let got = match wanted {
-                Wanted::Search(asked) => Got::Answer(look(&collection, asked, &now, &self.rarities).await?),
-                Wanted::Note(vault, path) => Got::Note(note(&collection, vault, path, &now).await?),
-            };
+            let got = request(collection.clone(), now.clone()).await?;
             let vaults = collection.vaults().await?;
             let same = seen(&vaults) == seen(&now.vaults);
             let now = Known { vaults, ..now };
@@ -293,7 +273,7 @@ fn opinions<'a>(lanes: &[(&Value, &'a str)], answers: &[Vec<Read>]) -> Vec<(&'a 
 }
 
 /// The visible chunks of a note, of its highest revision.
-async fn note(
+async fn chunks_of(
     collection: &Collection,
     vault: &str,
     path: &str,

@@ -2,54 +2,25 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::{Deserialize, Serialize};
-
 use crate::point::Payload;
 use crate::server::Read;
+use protocol::team::VaultDifferences;
 
 /// The most notes that are named for each kind of difference.
 const NAMED: usize = 20;
 
-/// What differed between a collection and a store.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Differences {
-    /// Notes that were compared.
-    pub notes: usize,
-    /// Points that were looked at.
-    pub points: usize,
-    /// Notes that are not in the collection.
-    pub missing: Vec<String>,
-    /// Notes that are there in another state.
-    pub outdated: Vec<String>,
-    /// Notes with missing or altered chunks.
-    pub damaged: Vec<String>,
-    /// Notes that are there but not in the store, or not to be published.
-    pub extra: Vec<String>,
-    /// Points that nobody could see, or that were left over.
-    pub left_over: usize,
-    /// Points of the collection that are not situated's; they are left alone.
-    pub foreign: usize,
+/// Notes that are to be written anew.
+pub(crate) fn amiss(differences: &VaultDifferences) -> Vec<String> {
+    let VaultDifferences { missing, outdated, damaged, .. } = differences;
+    [&missing[..], outdated, damaged].concat()
 }
 
-impl Differences {
-    /// How many there are, without the foreign points, which are not mended.
-    pub fn count(&self) -> usize {
-        self.missing.len() + self.outdated.len() + self.damaged.len() + self.extra.len() + self.left_over
+/// The same with no more than a few notes of each kind.
+pub(crate) fn shortened(mut found: VaultDifferences) -> VaultDifferences {
+    for names in [&mut found.missing, &mut found.outdated, &mut found.damaged, &mut found.extra] {
+        names.truncate(NAMED);
     }
-
-    /// Notes that are to be written anew.
-    pub(crate) fn amiss(&self) -> Vec<String> {
-        self.missing.iter().chain(&self.outdated).chain(&self.damaged).cloned().collect()
-    }
-
-    /// The same with no more than a few notes of each kind.
-    #[must_use]
-    pub fn shortened(mut self) -> Self {
-        for names in [&mut self.missing, &mut self.outdated, &mut self.damaged, &mut self.extra] {
-            names.truncate(NAMED);
-        }
-        self
-    }
+    found
 }
 
 /// What the comparison needs of a point, so that the texts of a collection are not held in memory.
@@ -85,9 +56,9 @@ impl Comparison {
     }
 
     /// Compares all that was looked at with what the store has; also returns the ids of points that nobody needs.
-    pub(crate) fn with(self, wanted: &BTreeMap<String, String>, revision: u64) -> (Differences, Vec<String>) {
+    pub(crate) fn with(self, wanted: &BTreeMap<String, String>, revision: u64) -> (VaultDifferences, Vec<String>) {
         let Comparison { points, mut notes, odd: mut strays } = self;
-        let mut differences = Differences { notes: wanted.len(), points, ..Differences::default() };
+        let mut differences = VaultDifferences { notes: wanted.len(), points, ..VaultDifferences::default() };
         for points in notes.values_mut() {
             // Readers do not see points above `revision`.
             strays.extend(points.extract_if(.., |point| point.revision > revision).map(|point| point.id));
@@ -111,6 +82,8 @@ impl Comparison {
                 differences.outdated.push(path);
             }
         }
+        let notes = differences.missing.len() + differences.outdated.len() + differences.damaged.len();
+        differences.differences = notes + differences.extra.len() + differences.left_over;
         (differences, strays)
     }
 }

@@ -162,6 +162,22 @@ fn a_model_of_another_kind_is_refused_before_its_weights_are_asked_for() {
 }
 
 #[test]
+fn a_daemon_downloads_its_embedder_as_the_command_does() {
+    let hub = Hub::with(Network::embedder().files());
+    let place = Place::with(&NOTES);
+    place.configure("[embed]\nprovider = \"transformer\"\nmodel = \"org/name\"\n");
+    // What has come of an earlier download may be of another commit.
+    let partial = place.data().join("models/org--name.partial");
+    std::fs::create_dir_all(&partial).unwrap();
+    std::fs::write(partial.join("config.json"), "{}").unwrap();
+    let mut daemon = place.spawn_command(place.command().arg("run").env("HF_ENDPOINT", hub.url()));
+    daemon.wait_for("served by the model", |status| status.embedder.starts_with("transformer org/name"));
+    assert_eq!(shelf(&place), ["org--name"]);
+    let model = &json(&place, &["models"], 0)["models"][0];
+    assert_eq!((&model["kind"], &model["origin"]["hub"]["commit"]), (&json!("embedder"), &json!(COMMIT)));
+}
+
+#[test]
 fn folders_are_copied_and_tried() {
     let hub = Hub::with(Network::reranker().files());
     let place = Place::with(&NOTES);

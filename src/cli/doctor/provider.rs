@@ -236,7 +236,7 @@ fn answer(completion: &Completion, verdict: Verdict, model: &Model) -> ModelAnsw
     ModelAnswer {
         took_ms: completion.took.as_secs_f64() * 1000.0,
         attempts: completion.attempts,
-        tokens_in: usage.input.saturating_add(usage.cache_read).saturating_add(usage.cache_write),
+        tokens_in: usage.tokens_in(),
         tokens_cached: usage.cache_read,
         tokens_out: usage.output,
         estimated: usage.estimated,

@@ -185,7 +185,7 @@ fn carry_out(handle: &Handle, call: RunningCall, cancel: &Cancel) -> Result<Repl
         AnyCall::TeamDrop(asked) => nothing::<TeamDropRequest>(handle.team_drop(&asked)),
         AnyCall::Stats(asked) => done::<StatsRequest>(&handle.stats(asked.vault.as_deref(), asked.audience)?),
         AnyCall::Cost(_) => done::<CostRequest>(&handle.cost()?),
-        AnyCall::Jobs(asked) => done::<JobsRequest>(&JobList { jobs: handle.jobs_for(asked.audience) }),
+        AnyCall::Jobs(asked) => done::<JobsRequest>(&JobList { jobs: handle.jobs(asked.audience) }),
         AnyCall::Cancel(asked) => match asked.job {
             Some(job) => nothing::<CancelRequest>(handle.cancel(job)),
             None => Err(nothing_to_cancel()),
@@ -218,7 +218,7 @@ fn sync(handle: &Handle, asked: SyncRequest) -> Result<Reply, RpcError> {
     if wait {
         handle.check_pause()?;
     }
-    let job = handle.sync_accepting(Scope { vault, path }, accept_deletes, since)?;
+    let job = handle.sync(Scope { vault, path }, accept_deletes, since)?;
     if wait { Ok(Reply::Wait(job)) } else { done::<SyncRequest>(&handle.job(job)?) }
 }
 

@@ -18,7 +18,7 @@ fn who_serves_is_remembered_without_a_key() {
         ..EmbedConfig::default()
     };
     let (runtime, spender) = (ProviderRuntime::new(|| {}), spender(dir.path()));
-    let embedder = Embedder::open(&config, Some(7), Path::new(""), &runtime, &spender).unwrap();
+    let embedder = Embedder::open(&config, Some(7), &Shelf::of(Path::new("")), &runtime, &spender).unwrap();
     let serving = Serving::of(&config, &embedder);
     serving.write(dir.path()).unwrap();
     assert_eq!(Serving::read(dir.path()), Some(serving.clone()));

@@ -7,7 +7,7 @@ use super::CallError;
 use crate::VaultShared;
 use crate::decide::NotePipeline;
 use crate::disk_access::{Hangs, STATES_WITHIN, TEXT_WITHIN};
-use index::Snapshot;
+use index::{NoteEntry, Snapshot};
 use note::{FileStat, Private, VaultPath};
 use protocol::audience::Audience;
 use store::record::NoteRecord;
@@ -18,6 +18,33 @@ use vault::read::ReadError;
 pub(super) fn ready(vault: &VaultShared) -> Result<(Arc<Snapshot>, Arc<NotePipeline>), CallError> {
     vault.wait_opened();
     vault.open().ok_or_else(|| vault.closed_because().map_or(CallError::NotReady, CallError::Storage))
+}
+
+/// A vault while a request is answered from it: one snapshot, and the pipeline whose embedder made its vectors.
+pub(super) struct Served {
+    pub(super) vault: Arc<VaultShared>,
+    pub(super) snapshot: Arc<Snapshot>,
+    pub(super) pipeline: Arc<NotePipeline>,
+    /// The notes that do not exist for the asker, if there are such.
+    pub(super) hidden: Option<Arc<Private>>,
+    /// Why saved notes may be missing from the snapshot, if so.
+    pub(super) incomplete: Option<String>,
+}
+
+impl Served {
+    /// With `hide` as if there were no private notes. Waits for the vault while it is being opened.
+    pub(super) fn new(vault: &Arc<VaultShared>, hide: bool) -> Result<Self, CallError> {
+        // Before the snapshot: what is missing from it is then not taken for complete.
+        let incomplete = vault.incomplete_for(hide);
+        let (snapshot, pipeline) = ready(vault)?;
+        let hidden = hide.then(|| pipeline.private.clone());
+        Ok(Served { vault: vault.clone(), snapshot, pipeline, hidden, incomplete })
+    }
+
+    /// Whether a note exists for the asker.
+    pub(super) fn shows(&self, note: &NoteEntry) -> bool {
+        !self.hidden.as_ref().is_some_and(|hidden| hidden.covers(&note.path, note.tags()))
+    }
 }
 
 /// The notes that are hidden from an audience.

@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 
 use super::super::questions::OnText;
 use super::access::in_range;
-use super::{CallError, Cancel, Handle, SearchRequest, recent};
+use super::{CallError, Cancel, Handle, SearchRequest, permission};
 use context::models::Price;
 use index::search::question;
 use index::search::question::{Citations, MOST_QUESTION};
@@ -42,13 +42,13 @@ pub(super) fn ask(
     let most = in_range("passages", request.passages.unwrap_or(config.ask.passages), MOST_PASSAGES)?;
     // Before the search: there is no use in one if the model cannot be asked.
     let questioner = engine.0.questions.questioner(&config, &engine.0.provider)?;
-    recent::may_spend(engine, request.audience, questioner.model.price != Price::Free, "an answer of the model")?;
+    permission::may_spend(engine, request.audience, questioner.model.price != Price::Free, "an answer of the model")?;
     // The yes to who writes contexts is also one to `ask.model`, which has the same provider.
-    recent::may_ask(engine, request.audience, "", &engine.choose(request.vault.as_deref())?)?;
+    permission::may_ask(engine, request.audience, "", &engine.choose(request.vault.as_deref())?)?;
     let leaves = questioner.leaves_to();
     let hide = leaves.is_some() || request.audience.is_assistant();
     let (hits, mut answer) = passages(engine, &request, most, hide, cancel)?;
-    if let Some(host) = leaves.filter(|_| !request.audience.is_assistant() && recent::has_private(engine)) {
+    if let Some(host) = leaves.filter(|_| !request.audience.is_assistant() && permission::has_private(engine)) {
         for warning in &mut answer.warnings {
             if let Some(conditions) = warning.strip_prefix("no note meets ") {
                 *warning = format!("no note that the model may be shown meets {conditions}");
@@ -112,7 +112,7 @@ pub(super) fn ask(
     if answer.found && answer.citations.is_empty() {
         answer.warnings.push("the answer cites no passage: check it before you rely on it".to_owned());
     }
-    answer.tokens_in = usage.input.saturating_add(usage.cache_read).saturating_add(usage.cache_write);
+    answer.tokens_in = usage.tokens_in();
     (answer.tokens_cached, answer.tokens_out) = (usage.cache_read, usage.output);
     (answer.tokens_estimated, answer.micro_dollars) = (usage.estimated, micro_dollars);
     answer.took_ms = began.elapsed().as_secs_f64() * 1e3;

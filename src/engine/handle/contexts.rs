@@ -7,7 +7,7 @@ use tokio::sync::oneshot::{self, error::TryRecvError};
 
 use super::access::{in_range, read, ready};
 use super::estimates::{Wanted, estimate};
-use super::{CallError, Cancel, Handle, VaultShared, offers, recent, vectors};
+use super::{CallError, Cancel, Handle, VaultShared, offers, permission, vectors};
 use crate::counters::Counts;
 use crate::decide::NotePipeline;
 use crate::indexer::rebuild::Covered;
@@ -198,8 +198,8 @@ pub(super) fn generate_context(
         });
     };
     let costs = writer.author.model.price != Price::Free;
-    recent::may_spend(engine, request.audience, costs, "a context that the model writes")?;
-    recent::may_ask(engine, request.audience, &answering(engine), &engine.0.vaults.load())?;
+    permission::may_spend(engine, request.audience, costs, "a context that the model writes")?;
+    permission::may_ask(engine, request.audience, &answering(engine), &engine.0.vaults.load())?;
     let (reply, mut answer) = oneshot::channel();
     writer.write_for(AdHocContext { asked: request, reply });
     loop {

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::access::{hanging, hidden, in_range, ready};
+use super::access::{Served, hanging, in_range};
 use super::search::vaults::unknown;
 use super::search::{freshen, narrow};
 use super::{CallError, Cancel, Handle, VaultShared};
@@ -74,7 +74,7 @@ pub(super) fn grep(engine: &Handle, request: &GrepRequest, cancel: &Cancel) -> R
     let mut found = Found { left: limit, ..Found::default() };
     found.answer.warnings.extend(left_out.into_iter().chain(unseen).chain(incomplete));
     for vault in &vaults {
-        search.vault(vault, request, &mut found)?;
+        search.vault(vault, &mut found)?;
     }
     Ok(found.finish(began))
 }
@@ -152,9 +152,8 @@ struct Candidate {
 type Texts = Vec<(Candidate, Result<FileText, ReadError>)>;
 
 impl Search<'_> {
-    fn vault(&self, vault: &Arc<VaultShared>, request: &GrepRequest, found: &mut Found) -> Result<(), CallError> {
-        let (snapshot, pipeline) = ready(vault)?;
-        let hidden = hidden(&pipeline, request.audience);
+    fn vault(&self, vault: &Arc<VaultShared>, found: &mut Found) -> Result<(), CallError> {
+        let Served { snapshot, pipeline, hidden, .. } = Served::new(vault, self.assistant)?;
         let mut filter = self.filter.clone();
         filter.hidden.clone_from(&hidden);
         let notes = filter.notes(&snapshot, self.cancel)?;

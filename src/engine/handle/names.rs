@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
-use super::access::{hidden, in_range, ready};
+use super::access::{Served, in_range};
 use super::{CallError, Cancel, Handle};
 use index::NoteEntry;
 use index::search::fold;
@@ -26,13 +26,12 @@ pub(super) fn names(engine: &Handle, request: &NamesRequest, cancel: &Cancel) ->
     let mut notes = Vec::new();
     let mut counts = Counts::default();
     for vault in engine.served(request.vault.as_deref())?.0 {
-        let (snapshot, pipeline) = ready(&vault)?;
-        let hidden = hidden(&pipeline, request.audience);
-        for (seen, note) in snapshot.notes().enumerate() {
+        let served = Served::new(&vault, request.audience.is_assistant())?;
+        for (seen, note) in served.snapshot.notes().enumerate() {
             if seen % NOTES_PER_LOOK == 0 {
                 cancel.check()?;
             }
-            if hidden.as_ref().is_some_and(|hidden| hidden.covers(&note.path, note.tags())) {
+            if !served.shows(note) {
                 continue;
             }
             match request.what {

@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 use std::time::Instant;
 
-use super::access::{hidden, not_found, read, ready, stored};
+use super::access::{Served, not_found, read, ready, stored};
 use super::resolve::{self, Named};
-use super::search::include::Source;
+use super::search::include::links_of;
 use super::{CallError, Handle};
 use crate::decide::Task;
 use crate::indexer::commit::decision;
@@ -34,8 +34,9 @@ pub(super) fn get(engine: &Handle, request: GetRequest) -> Result<NoteText, Call
     let named = engine.readable(request.vault.as_deref(), &request.path, request.audience)?;
     let doubt = named.doubt();
     let Named { vault, path, lines, .. } = named;
-    let (snapshot, pipeline) = ready(&vault)?;
-    let hidden = hidden(&pipeline, request.audience);
+    let hides = request.audience.is_assistant();
+    let served = Served::new(&vault, hides)?;
+    let Served { snapshot, pipeline, hidden, .. } = &served;
     let (vaults, _) = engine.served(request.vault.as_deref())?;
     // A caller that may not see a note gets the same answer as for one that is not there.
     let unknown = || resolve::unknown(&vaults, &request.path, request.audience);
@@ -43,7 +44,7 @@ pub(super) fn get(engine: &Handle, request: GetRequest) -> Result<NoteText, Call
         if hidden.is_some() || error == ReadError::Gone {
             return unknown();
         }
-        unreadable(&snapshot, &path, &error)
+        unreadable(snapshot, &path, &error)
     })?;
     let mut note = note::parse(&path, &bytes, &pipeline.rules);
     note.warnings.extend(remark.map(|message| Warning { line: 1, message }));
@@ -56,7 +57,6 @@ pub(super) fn get(engine: &Handle, request: GetRequest) -> Result<NoteText, Call
     }
     let first = request.line.or(lines.map(|(first, _)| first)).unwrap_or(1).max(1);
     // Text that a reader of the note does not see could only be meant for the machine.
-    let hides = request.audience.is_assistant();
     let visible = if hides { seen(&note) } else { Cow::Borrowed(note.text.as_str()) };
     // This mark says how the file is encoded, and is not part of the first line.
     let visible = visible.strip_prefix('\u{FEFF}').unwrap_or(&visible);
@@ -72,10 +72,8 @@ pub(super) fn get(engine: &Handle, request: GetRequest) -> Result<NoteText, Call
         text.push_str(line);
         sent += 1;
     }
-    let linked = snapshot.note_at(&path).filter(|_| request.links).map(|entry| {
-        let source = Source { vault: &vault.name, snapshot: &snapshot, pipeline: &pipeline, hidden: hidden.as_deref() };
-        source.links_of(entry, MOST_LINKS)
-    });
+    let linked = snapshot.note_at(&path).filter(|_| request.links);
+    let linked = linked.map(|entry| links_of(&served, entry, MOST_LINKS));
     let (links, backlinks) = linked.unzip();
     let title = snapshot.note_at(&path).map_or_else(|| note.title.clone(), |entry| entry.title().to_owned());
     Ok(NoteText {

@@ -1,15 +1,11 @@
-//! The notes that were changed last, and what requests of assistants may see and spend.
+//! The notes that were changed last.
 
 use std::cmp::Reverse;
 use std::sync::Arc;
 
-use super::access::{hidden, in_range, ready};
-use super::{Audience, CallError, Handle, RecentAnswer, RecentNote, RecentRequest};
-use crate::indexer::generation_dir;
-use crate::shared::VaultShared;
-use context::cost::dollars;
+use super::access::{Served, in_range};
+use super::{CallError, Handle, RecentAnswer, RecentNote, RecentRequest};
 use index::NoteEntry;
-use protocol::contexts::Estimate;
 use protocol::search::MAX_HITS;
 
 /// Notes of an answer unless the request says otherwise.
@@ -24,10 +20,8 @@ pub(super) fn recent(engine: &Handle, request: &RecentRequest) -> Result<RecentA
     let after = request.after.as_deref().map(place_of).transpose()?;
     let (mut found, mut total): (Vec<(Place, Arc<NoteEntry>)>, u64) = (Vec::new(), 0);
     for vault in engine.served(request.vault.as_deref())?.0 {
-        let (snapshot, pipeline) = ready(&vault)?;
-        let hidden = hidden(&pipeline, request.audience);
-        let shown = |note: &&Arc<NoteEntry>| !hidden.as_ref().is_some_and(|p| p.covers(&note.path, note.tags()));
-        for note in snapshot.notes().filter(shown) {
+        let served = Served::new(&vault, request.audience.is_assistant())?;
+        for note in served.snapshot.notes().filter(|note| served.shows(note)) {
             total += 1;
             let place = (Reverse(note.stat.mtime_ns), vault.name.clone(), note.path.as_str().to_owned());
             if after.as_ref().is_none_or(|after| place > *after) {
@@ -52,64 +46,6 @@ pub(super) fn recent(engine: &Handle, request: &RecentRequest) -> Result<RecentA
         bytes: note.stat.size,
     });
     Ok(RecentAnswer { notes: notes.collect(), total, next })
-}
-
-/// Whether there are private notes.
-pub(super) fn has_private(engine: &Handle) -> bool {
-    let vaults = engine.0.vaults.load();
-    let mut open = vaults.iter().filter_map(|vault| vault.open());
-    open.any(|(snapshot, pipeline)| snapshot.notes().any(|note| pipeline.private.covers(&note.path, note.tags())))
-}
-
-/// Whether somebody may use a model that costs money: the owner always, within the budget.
-pub(super) fn may_spend(engine: &Handle, audience: Audience, costs: bool, what: &str) -> Result<(), CallError> {
-    if audience.is_assistant() && costs && !engine.assistants_may_spend() {
-        return Err(CallError::TooDear(format!("{what} costs money, and assistants may not spend any")));
-    }
-    Ok(())
-}
-
-/// Whether the model of a generation may be asked about these vaults. A user agrees to that by asking; an assistant
-/// cannot agree for the user, so for it the model waits for the user's yes, as it does before it writes contexts.
-pub(super) fn may_ask(
-    engine: &Handle,
-    audience: Audience,
-    generation: &str,
-    vaults: &[Arc<VaultShared>],
-) -> Result<(), CallError> {
-    let waits = if audience.is_assistant() { waits_for_yes(engine, generation, vaults) } else { None };
-    waits.map_or(Ok(()), |waits| Err(CallError::Forbidden(waits)))
-}
-
-/// Why the model of a generation may not be asked about these vaults unless the user asks, if so.
-pub(super) fn waits_for_yes(engine: &Handle, generation: &str, vaults: &[Arc<VaultShared>]) -> Option<String> {
-    let terms = engine.0.runtime(generation).terms()?;
-    let data = &engine.0.config.load().data_dir;
-    let vault = vaults.iter().find(|vault| !terms.stand_in(&generation_dir(data, &vault.path, generation)))?;
-    Some(format!(
-        "the model waits for the user's yes in vault `{}`: `situated contexts start` in a terminal",
-        vault.name
-    ))
-}
-
-/// Whether an assistant may begin a rebuild with this estimate: only if assistants may spend, and within the budget of
-/// a rebuild. That budget limits every rebuild while it runs, but nobody asks an assistant to confirm one, so it should
-/// not begin what cannot end.
-pub(super) fn may_rebuild(engine: &Handle, audience: Audience, estimate: Option<&Estimate>) -> Result<(), CallError> {
-    let Some(estimate) = estimate else { return Ok(()) };
-    may_spend(engine, audience, estimate.micro_dollars != Some(0), "writing these contexts anew")?;
-    let budget = &engine.0.config.load().budget;
-    let tokens = estimate.tokens_in + estimate.tokens_out;
-    let over = match estimate.micro_dollars {
-        Some(cost) if cost > budget.rebuild => {
-            format!("it would cost about {}, and `budget.rebuild` is {}", dollars(cost), dollars(budget.rebuild))
-        }
-        None if tokens > budget.rebuild_tokens => {
-            format!("it would take about {tokens} tokens, and `budget.rebuild_tokens` is {}", budget.rebuild_tokens)
-        }
-        _ => return Ok(()),
-    };
-    Err(CallError::TooDear(over))
 }
 
 fn cursor((Reverse(mtime), vault, path): &Place) -> String {

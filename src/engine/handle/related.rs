@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::access::{hidden, not_found};
+use super::access::{Served, not_found};
 use super::resolve::{self, Named};
 use super::search::include;
-use super::search::{Asked, Served, freshness, search_answer};
+use super::search::{Requested, freshness, search_answer};
 use super::vectors::QueryVectors;
 use super::{CallError, Cancel, Group, Handle, RelatedRequest, SearchAnswer, vectors};
 use crate::VaultShared;
@@ -16,7 +16,6 @@ use index::search::{Near, Seed};
 use index::{NoteEntry, NoteNo, Row};
 use note::VaultPath;
 use note::fingerprint::ChunkId;
-use protocol::audience::Audience;
 
 /// See [`Handle::related`].
 pub(super) fn related(engine: &Handle, request: RelatedRequest, cancel: &Cancel) -> Result<SearchAnswer, CallError> {
@@ -25,14 +24,14 @@ pub(super) fn related(engine: &Handle, request: RelatedRequest, cancel: &Cancel)
     let per_note = if request.group == Group::Note { Some(1) } else { request.per_note };
     let mut options = super::search::options(
         engine,
-        &Asked {
+        &Requested {
             limit: request.limit,
             per_note,
             window_chars: request.window_chars,
             contextual: true,
             explain: request.explain,
             merge: request.merge,
-            ..Asked::default()
+            ..Requested::default()
         },
     )?;
     options.cancel = cancel.clone();
@@ -41,10 +40,9 @@ pub(super) fn related(engine: &Handle, request: RelatedRequest, cancel: &Cancel)
     let served = vaults.iter().map(|vault| Served::new(vault, hide)).collect::<Result<Vec<_>, _>>()?;
     let mut vectors = vectors::vectors(engine);
     let (home, seed, doubt) = seed(engine, &request, lines, (&vaults, &served), &mut vectors)?;
-    let hidden: Vec<_> = served.iter().map(|served| hidden(&served.pipeline, request.audience)).collect();
-    if let Some(home) = home {
-        let of = seed.note(&served[home].snapshot).and_then(|no| served[home].snapshot.note(no));
-        if of.is_some_and(|note| hidden[home].as_ref().is_some_and(|hidden| hidden.covers(&note.path, note.tags()))) {
+    if let Some(home) = home.map(|home| &served[home]) {
+        let of = seed.note(&home.snapshot).and_then(|no| home.snapshot.note(no));
+        if of.is_some_and(|note| !home.shows(note)) {
             return Err(no_chunk(request.chunk.as_deref().unwrap_or_default()));
         }
     }
@@ -54,11 +52,11 @@ pub(super) fn related(engine: &Handle, request: RelatedRequest, cancel: &Cancel)
         let elsewhere = || elsewhere(&seed, &served[home.unwrap_or_default()], other, &mut vectors);
         seeds.push(of_home.map_or_else(elsewhere, Ok)?);
     }
-    let near = served.iter().zip(&seeds).zip(&hidden).map(|((served, seed), hidden)| Near {
+    let near = served.iter().zip(&seeds).map(|(served, seed)| Near {
         snapshot: &served.snapshot,
         vault: &served.vault.name,
         seed,
-        hidden: hidden.as_deref(),
+        hidden: served.hidden.as_deref(),
     });
     let found = search::related(&near.collect::<Vec<_>>(), request.exclude_linked, &options)?;
     let unembedded = home.and_then(|home| {
@@ -67,21 +65,14 @@ pub(super) fn related(engine: &Handle, request: RelatedRequest, cancel: &Cancel)
         let is_missing = found[home].warnings.is_empty() && seed.vector(snapshot).is_none();
         is_missing.then(|| format!("words alone answered: no vector says yet what `{}` is about", note.path))
     });
-    let answers = found.into_iter().zip(&served).zip(&hidden).map(|((found, served), hidden)| {
-        let Served { vault, snapshot, pipeline, .. } = served;
-        let (mut found, unknown) = freshness::mark(found, vault, snapshot, None);
-        if let Some(hidden) = hidden {
-            freshness::leave_hidden_out((&mut found.hits, &unknown), vault, (snapshot, pipeline), hidden);
-            include::leave_unseen_out(&mut found.hits);
-        }
-        found
-    });
-    let answers = answers.collect();
-    let mut answer = search_answer(answers, options.limit, began);
+    let answers = found.into_iter().zip(&served).map(|(found, served)| freshness::marked(found, served, None));
+    let mut answer = search_answer(answers.collect(), options.limit, began);
+    if hide {
+        include::leave_unseen_out(&mut answer.hits);
+    }
     let incomplete = served.iter().filter_map(|served| served.incomplete.clone());
     answer.warnings.extend(doubt.into_iter().chain(incomplete).chain(unembedded));
-    let sources = served.iter().zip(&hidden).map(|(served, hidden)| served.source(hidden.as_deref()));
-    include::add(&request.include, &mut answer.hits, &sources.collect::<Vec<_>>(), cancel)?;
+    include::add(&request.include, &mut answer.hits, &served, cancel)?;
     include::leave_out(&request.include, request.audience, &mut answer.hits);
     Ok(vectors.warn(answer))
 }
@@ -128,7 +119,7 @@ fn seed(
         let Named { vault, path, lines: named, .. } = named;
         let unknown = || of_team(resolve::unknown(vaults, typed, request.audience));
         let home = vaults.iter().position(|known| known.id == vault.id).ok_or_else(unknown)?;
-        let note = note_shown(&served[home], &path, request.audience).ok_or_else(unknown)?;
+        let note = note_shown(&served[home], &path).ok_or_else(unknown)?;
         let seed = match lines.or(named) {
             Some(lines) => selected(&served[home], vectors, note, lines)?,
             None => Seed::Note(note.no),
@@ -136,7 +127,7 @@ fn seed(
         return Ok((Some(home), seed, doubt));
     }
     if let Some(name) = &request.chunk {
-        return seed_of_chunk(name, served, request.audience);
+        return seed_of_chunk(name, served);
     }
     let first = served.first().ok_or(CallError::NotReady)?;
     let text = request.text.as_deref().unwrap_or_default();
@@ -144,24 +135,18 @@ fn seed(
     Ok((None, Seed::Text(text.to_owned(), Some(vector)), None))
 }
 
-/// The note at a path, if `audience` may know of it.
-fn note_shown<'a>(served: &'a Served, path: &VaultPath, audience: Audience) -> Option<&'a NoteEntry> {
-    let note = served.snapshot.note_at(path)?;
-    let hidden = hidden(&served.pipeline, audience);
-    (!hidden.is_some_and(|hidden| hidden.covers(&note.path, note.tags()))).then_some(note)
+/// The note at a path, if the asker may know of it.
+fn note_shown<'a>(served: &'a Served, path: &VaultPath) -> Option<&'a Arc<NoteEntry>> {
+    served.snapshot.note_at(path).filter(|note| served.shows(note))
 }
 
-/// A chunk with this id that `audience` may know of. Notes at the same path of two vaults have chunks of the same id.
-fn seed_of_chunk(
-    name: &str,
-    served: &[Served],
-    audience: Audience,
-) -> Result<(Option<usize>, Seed, Option<String>), CallError> {
+/// A chunk with this id that the asker may know of. Notes at the same path of two vaults have chunks of the same id.
+fn seed_of_chunk(name: &str, served: &[Served]) -> Result<(Option<usize>, Seed, Option<String>), CallError> {
     let id: ChunkId = name.parse().map_err(|e: note::fingerprint::BadFingerprint| CallError::Invalid(e.to_string()))?;
     let mut holding = served.iter().enumerate().filter_map(|(at, served)| {
         let (snapshot, seed) = (&served.snapshot, Seed::Chunks(vec![served.snapshot.row_of(id)?]));
         let path = &snapshot.note(seed.note(snapshot)?)?.path;
-        note_shown(served, path, audience).map(|note| (at, note.path.clone(), seed))
+        note_shown(served, path).map(|note| (at, note.path.clone(), seed))
     });
     let (at, path, seed) = holding.next().ok_or_else(|| no_chunk(name))?;
     let also_in = holding.map(|(at, ..)| served[at].vault.name.clone()).collect();

@@ -14,56 +14,28 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use self::freshness::Look;
-pub(super) use self::request::{Asked, narrow, options};
-use self::request::{Judge, Wanted};
+pub(super) use self::request::{Requested, narrow, options};
+use self::request::{Reranking, Wanted};
 use self::time::time_asked;
-use super::super::decide::NotePipeline;
 use super::super::indexer::Event;
-use super::access::ready;
+use super::access::Served;
 use super::vectors::QueryVectors;
 use super::{Audience, CallError, Cancel, Handle, Scope, SearchAnswer, SearchRequest, VaultShared, vectors, work};
-use index::Snapshot;
 use index::search;
 use index::search::{Answer, FoundOutside, Options, Parsed, Part, Ranking};
-use note::Private;
 use protocol::jobs::JobState;
 use protocol::search::Mode;
 
 /// How long a fresh answer waits for the disk.
 const FRESH_WITHIN: Duration = Duration::from_secs(30);
 
-/// A vault while a query is answered from it: one snapshot, and the pipeline whose embedder made its vectors.
-pub(super) struct Served {
-    pub(super) vault: Arc<VaultShared>,
-    pub(super) snapshot: Arc<Snapshot>,
-    pub(super) pipeline: Arc<NotePipeline>,
-    /// Why saved notes may be missing from the snapshot, if so.
-    pub(super) incomplete: Option<String>,
-}
-
 impl Served {
-    pub(super) fn new(vault: &Arc<VaultShared>, hide: bool) -> Result<Self, CallError> {
-        // Before the snapshot: what is missing from it is then not taken for complete.
-        let incomplete = vault.incomplete_for(hide);
-        let (snapshot, pipeline) = ready(vault)?;
-        Ok(Served { vault: vault.clone(), snapshot, pipeline, incomplete })
-    }
-
-    pub(super) fn source<'a>(&'a self, hidden: Option<&'a Private>) -> include::Source<'a> {
-        include::Source { vault: &self.vault.name, snapshot: &self.snapshot, pipeline: &self.pipeline, hidden }
-    }
-
-    /// The hits of this vault's ranking, each marked if its note has changed on disk; with `hide` without notes that have
-    /// become private by that.
-    fn answer(&self, ranking: Ranking, options: &Options, hide: bool) -> Result<Answer, CallError> {
-        let Served { vault, snapshot, pipeline, .. } = self;
-        let look = Look::begin(vault, ranking.notes(snapshot, options.limit));
-        let found = search::finish(snapshot, &vault.name, ranking, options)?;
-        let (mut found, unknown) = freshness::mark(found, vault, snapshot, look);
-        if hide {
-            freshness::leave_hidden_out((&mut found.hits, &unknown), vault, (snapshot, pipeline), &pipeline.private);
-        }
-        Ok(found)
+    /// The hits of this vault's ranking, each marked if its note has changed on disk; without notes that have become
+    /// hidden from the asker by that.
+    fn answer(&self, ranking: Ranking, options: &Options) -> Result<Answer, CallError> {
+        let look = Look::begin(&self.vault, ranking.notes(&self.snapshot, options.limit));
+        let found = search::finish(&self.snapshot, &self.vault.name, ranking, options)?;
+        Ok(freshness::marked(found, self, look))
     }
 
     /// What to say if this vault's vectors were cut short. The indexer, which is woken, then opens the store anew.
@@ -81,10 +53,10 @@ impl Served {
 
     /// This vault's part of the search. `query` and `options` are those of the request; what this vault adds goes into
     /// its part only, so that it does not affect other vaults.
-    fn part(&self, query: &Parsed, options: &Options, hide: bool, vectors: &mut QueryVectors<'_>) -> Part<'_> {
+    fn part(&self, query: &Parsed, options: &Options, vectors: &mut QueryVectors<'_>) -> Part<'_> {
         let mut part = Part { snapshot: &self.snapshot, query: query.clone(), vector: None, options: options.clone() };
         part.query.of_vault(&self.vault.name);
-        part.query.filter.hidden = hide.then(|| self.pipeline.private.clone());
+        part.query.filter.hidden.clone_from(&self.hidden);
         part.options.boosts.graph = self.vault.graph.load_full();
         if !self.pipeline.expansion {
             part.options.expansion_weight = 0.0;
@@ -127,7 +99,7 @@ pub(super) fn search_hiding(
     let mut vectors = vectors::vectors(engine);
     let served = serve(&mut wanted, hide, cancel)?;
     let Wanted { parsed, options, .. } = &wanted;
-    let parts: Vec<Part<'_>> = served.iter().map(|served| served.part(parsed, options, hide, &mut vectors)).collect();
+    let parts: Vec<Part<'_>> = served.iter().map(|served| served.part(parsed, options, &mut vectors)).collect();
 
     let (outside, unasked) = match asks_teams(engine, &request) {
         AsksTeams::Yes => ask_teams(engine, &wanted, &served, &mut vectors, cancel)?,
@@ -135,7 +107,7 @@ pub(super) fn search_hiding(
         AsksTeams::NotAbout(note) => {
             let say =
                 |team: String| format!("`{team}` was not asked: where `{note}` stands is computed of the vaults here");
-            let teams = engine.0.teams.admitted(&wanted.parsed);
+            let teams = vaults::admitted_teams(engine, &wanted.parsed);
             (FoundOutside { teams: teams.clone(), ..FoundOutside::default() }, teams.into_iter().map(say).collect())
         }
     };
@@ -146,7 +118,7 @@ pub(super) fn search_hiding(
     let mut answers = Vec::with_capacity(served.len());
     for ((served, part), ranking) in served.iter().zip(&parts).zip(rankings) {
         cancel.check()?;
-        answers.push(served.answer(ranking, &part.options, hide)?);
+        answers.push(served.answer(ranking, &part.options)?);
     }
     answers.push(outside.finish(options));
     let mut answer = search_answer(answers, options.limit, began);
@@ -185,11 +157,11 @@ fn serve(wanted: &mut Wanted, hide: bool, cancel: &Cancel) -> Result<Vec<Served>
     let mut served = vaults.iter().map(|vault| Served::new(vault, hide)).collect::<Result<Vec<_>, _>>()?;
     if !options.contextual && options.mode != Mode::Lexical {
         for served in &mut served {
-            parsed.warnings.extend(served.leave_contexts_out(cancel)?);
+            parsed.warnings.extend(texts_alone::leave_contexts_out(served, cancel)?);
         }
     }
     if options.mode == Mode::Hybrid {
-        let shown = served.iter().map(|served| (&*served.snapshot, hide.then_some(&*served.pipeline.private)));
+        let shown = served.iter().map(|served| (&*served.snapshot, served.hidden.as_deref()));
         parsed.understand(shown, options)?;
     }
     Ok(served)
@@ -209,7 +181,7 @@ fn ask_teams(
         let pipeline = &served.pipeline;
         Some((pipeline.service.embedder.identity().to_owned(), vectors.of(pipeline, &parsed.text())?))
     };
-    let asked = engine.0.teams.are_searched() && options.mode != Mode::Lexical && parsed.has_text();
+    let asked = engine.asks_teams() && options.mode != Mode::Lexical && parsed.has_text();
     let vector = served.iter().filter(|_| asked).find_map(&mut vector);
     engine.0.teams.ask(parsed, options, vector).wait(cancel)
 }
@@ -221,10 +193,10 @@ fn rerank(
     rankings: &mut [Ranking],
     cancel: &Cancel,
 ) -> Result<Option<String>, CallError> {
-    let reranker = match &wanted.judge {
-        Judge::Waits(why) => return Ok(Some(why.clone())),
-        Judge::Asked(reranker) if wanted.parsed.has_text() => reranker,
-        Judge::Asked(_) | Judge::Nobody => return Ok(None),
+    let reranker = match &wanted.reranking {
+        Reranking::Waits(why) => return Ok(Some(why.clone())),
+        Reranking::Asked(reranker) if wanted.parsed.has_text() => reranker,
+        Reranking::Asked(_) | Reranking::Nobody => return Ok(None),
     };
     let snapshots: Vec<_> = served.iter().map(|s| (s.snapshot.clone(), s.pipeline.private.clone())).collect();
     reranker.rerank(&wanted.parsed.text(), wanted.options.contextual, &snapshots, rankings, cancel)
@@ -239,13 +211,9 @@ fn say_more(
     answer: &mut SearchAnswer,
     cancel: &Cancel,
 ) -> Result<(), CallError> {
-    let filters = || parts.iter().map(|part| &part.query.filter);
-    let hidden = filters().map(|filter| filter.hidden.as_deref());
-    let sources: Vec<_> = served.iter().zip(hidden).map(|(served, hidden)| served.source(hidden)).collect();
-    include::add(&request.include, &mut answer.hits, &sources, cancel)?;
-    for (served, filter) in served.iter().zip(filters()).filter(|(_, filter)| filter.asks_nothing()) {
-        let named = attachments::named(&served.vault, &wanted.parsed.text(), filter.hidden.as_deref());
-        answer.attachments.extend(named);
+    include::add(&request.include, &mut answer.hits, served, cancel)?;
+    for (served, _) in served.iter().zip(parts).filter(|(_, part)| part.query.filter.asks_nothing()) {
+        answer.attachments.extend(attachments::named(served, &wanted.parsed.text()));
     }
     answer.time = wanted.time.as_ref().map(time_asked);
     if let Some(path) = request.expect.as_ref().filter(|_| request.audience == Audience::Owner) {

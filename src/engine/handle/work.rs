@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::access::{ready, state};
 use super::resolve::{self, Named};
-use super::{CallError, Handle, contexts, estimates, recent};
+use super::{CallError, Handle, contexts, estimates, permission};
 use crate::decide::NotePipeline;
 use crate::indexer::Event;
 use crate::indexer::rebuild::Covered;
@@ -41,7 +41,7 @@ pub(super) fn look_at(engine: &Handle, scope: Scope, vaults: &[Arc<VaultShared>]
     job
 }
 
-/// See [`Handle::sync_accepting`].
+/// See [`Handle::sync`].
 pub(super) fn sync(engine: &Handle, scope: Scope, accept_deletes: bool, since: Option<u64>) -> Result<u64, CallError> {
     let mut vaults = engine.choose(scope.vault.as_deref())?;
     if let Some(typed) = &scope.path {
@@ -77,7 +77,7 @@ fn is_on_disk(vault: &VaultShared, path: &VaultPath) -> bool {
     state(vault, path) != Ok(Err(ReadError::Gone))
 }
 
-/// See [`Handle::jobs_for`].
+/// See [`Handle::jobs`].
 pub(super) fn jobs(engine: &Handle, audience: Audience) -> Vec<Job> {
     let mut jobs = engine.0.jobs.all();
     if audience.is_assistant() {
@@ -190,9 +190,9 @@ pub(super) fn rebuild(
             let of = (estimate, vaults.len());
             return Ok(estimates::dry_run(engine, JobKind::Rebuild, scope, Some(total), of));
         }
-        recent::may_rebuild(engine, audience, estimate.as_ref())?;
+        permission::may_rebuild(engine, audience, estimate.as_ref())?;
         for vault in &vaults {
-            recent::may_ask(engine, audience, &vault.generation, std::slice::from_ref(vault))?;
+            permission::may_ask(engine, audience, &vault.generation, std::slice::from_ref(vault))?;
         }
     }
     let scope = Scope { path: covered.under.as_ref().map(ToString::to_string), ..scope };

@@ -6,34 +6,20 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 
+use super::Scores;
 use index::search::rerank::{RerankConfig, RerankProvider};
-use protocol::folders::Folders;
-use provider as llm;
-use provider::hub::located;
 use provider::models::{ModelKind, Shelf};
-use provider::transformer::{CrossEncoder, TransformerError};
-use provider::{Account, Billed, Health, RerankScores, Unanswered};
+use provider::transformer::CrossEncoder;
+use provider::{Account, Health, RerankClient};
 
-/// Why there are no scores.
-#[derive(Clone, Debug, thiserror::Error)]
-pub(super) enum Unjudged {
-    #[error(transparent)]
-    Unanswered(#[from] Unanswered),
-    #[error(transparent)]
-    Model(#[from] TransformerError),
-    /// The model is not on this machine; a search downloads nothing.
-    #[error("{0}")]
-    Absent(String),
-    /// One search at a time has all cores.
-    #[error("the cross-encoder is busy with another search")]
-    Busy,
-}
+/// One search at a time has all cores.
+const BUSY: &str = "the cross-encoder is busy with another search";
 
 /// Cheap to clone; clones share everything.
 #[derive(Clone)]
 pub(super) enum Judge {
     /// Asked over HTTP.
-    Remote(llm::RerankClient),
+    Remote(RerankClient),
     /// Computed here.
     Local(Arc<Local>),
 }
@@ -44,7 +30,7 @@ pub(super) struct Local {
     name: String,
     shelf: Shelf,
     /// `Some` once it was needed and its folder was there.
-    model: Mutex<Option<Result<Arc<CrossEncoder>, TransformerError>>>,
+    model: Mutex<Option<Result<Arc<CrossEncoder>, String>>>,
     turn: tokio::sync::Semaphore,
 }
 
@@ -60,45 +46,50 @@ impl Judge {
             let turn = tokio::sync::Semaphore::new(1);
             return Ok(Judge::Local(Arc::new(Local { name, shelf, model: Mutex::default(), turn })));
         }
-        llm::RerankClient::new(config).map(Judge::Remote)
+        RerankClient::new(config).map(Judge::Remote)
     }
 
-    /// See [`llm::RerankClient::judge`]. A local model always computes to the end: the next search then has its scores.
+    /// See [`RerankClient::judge`]. A local model always computes to the end: the next search then has its scores.
+    ///
+    /// # Errors
+    /// Why there are none, for the user.
     pub(super) async fn judge(
         &self,
         query: &str,
         documents: &[String],
         within: Duration,
         account: &Account,
-    ) -> Result<RerankScores, Unjudged> {
+    ) -> Result<Scores, String> {
         match self {
-            Judge::Remote(client) => Ok(client.judge(query, documents, within, account).await?),
+            Judge::Remote(client) => {
+                let judged = client.judge(query, documents, within, account).await;
+                judged.map(Scores::from).map_err(|why| why.to_string())
+            }
             Judge::Local(local) => local.clone().judge(query.to_owned(), documents.to_vec()).await,
         }
     }
 
-    /// See [`llm::RerankClient::guess`].
-    pub(super) fn guess(&self, query: &str, documents: &[String]) -> Billed {
+    /// The client, if a provider is asked.
+    fn remote(&self) -> Option<&RerankClient> {
         match self {
-            Judge::Remote(client) => client.guess(query, documents),
-            Judge::Local(_) => Billed::default(),
+            Judge::Remote(client) => Some(client),
+            Judge::Local(_) => None,
         }
     }
 
-    /// Millionths of a dollar; `None` if the price is not known.
-    pub(super) fn cost(&self, billed: &Billed) -> Option<u64> {
-        match self {
-            Judge::Remote(client) => client.cost(billed),
-            Judge::Local(_) => Some(0),
-        }
+    /// What a question may cost at most, in millionths of a dollar; `None` if the price is not known.
+    pub(super) fn most(&self, query: &str, documents: &[String]) -> Option<u64> {
+        self.remote().map_or(Some(0), |client| client.most(query, documents))
     }
 
     /// Whether it costs nothing, so that there is nothing to account for.
     pub(super) fn is_free(&self) -> bool {
-        match self {
-            Judge::Remote(client) => client.is_free(),
-            Judge::Local(_) => true,
-        }
+        self.remote().is_none_or(RerankClient::is_free)
+    }
+
+    /// Host (and port) that queries and passages go to; `None` if they stay on this machine.
+    pub(super) fn leaves_to(&self) -> Option<String> {
+        self.remote()?.leaves_to()
     }
 
     /// What the user has to look at.
@@ -112,7 +103,7 @@ impl Judge {
                 // Reading the model takes a second or more and holds the lock; until it ends no problem is known.
                 let model = local.model.try_lock()?;
                 let why = match &*model {
-                    Some(opened) => opened.as_ref().err()?.to_string(),
+                    Some(opened) => opened.as_ref().err()?.clone(),
                     None => local.folder().err()?,
                 };
                 Some(format!("searches are not reranked: {why}"))
@@ -132,42 +123,33 @@ impl Judge {
             }
         }
     }
-
-    /// Host (and port) that queries and passages go to; `None` if they stay on this machine.
-    pub(super) fn leaves_to(&self) -> Option<String> {
-        match self {
-            Judge::Remote(client) => client.leaves_to(),
-            Judge::Local(_) => None,
-        }
-    }
 }
 
 impl Local {
     /// The model's folder, or what to do about a model that is not on this machine.
     fn folder(&self) -> Result<PathBuf, String> {
-        let found = located(&self.name, self.shelf.folder(), &Folders::here().hub_cache);
-        found.ok_or_else(|| ModelKind::CrossEncoder.absent(&self.name))
+        self.shelf.locate(&self.name).ok_or_else(|| ModelKind::CrossEncoder.absent(&self.name))
     }
 
     /// The model, read when it is first needed. A model that is missing now may come later.
-    fn open(&self) -> Result<Arc<CrossEncoder>, Unjudged> {
+    fn open(&self) -> Result<Arc<CrossEncoder>, String> {
         let mut model = self.model.lock();
         if let Some(opened) = &*model {
-            return Ok(opened.clone()?);
+            return opened.clone();
         }
-        let folder = self.folder().map_err(Unjudged::Absent)?;
-        Ok(model.insert(CrossEncoder::open(&folder).map(Arc::new)).clone()?)
+        let opened = CrossEncoder::open(&self.folder()?).map(Arc::new).map_err(|error| error.to_string());
+        model.insert(opened).clone()
     }
 
-    async fn judge(self: Arc<Self>, query: String, documents: Vec<String>) -> Result<RerankScores, Unjudged> {
-        let _turn = self.turn.try_acquire().map_err(|_| Unjudged::Busy)?;
+    async fn judge(self: Arc<Self>, query: String, documents: Vec<String>) -> Result<Scores, String> {
+        let _turn = self.turn.try_acquire().map_err(|_| BUSY)?;
         let local = self.clone();
         let scored = tokio::task::spawn_blocking(move || {
             let documents: Vec<&str> = documents.iter().map(String::as_str).collect();
-            Ok::<_, Unjudged>(local.open()?.scores(&query, &documents)?)
+            local.open()?.scores(&query, &documents).map_err(|error| error.to_string())
         });
         // An error means that the runtime ended, or that the model's own code failed.
-        let scores = scored.await.map_err(|_| Unjudged::Busy)??;
-        Ok(RerankScores { scores: scores.into_iter().map(Some).collect() })
+        let scores = scored.await.map_err(|_| BUSY)??;
+        Ok(scores.into_iter().map(Some).collect())
     }
 }

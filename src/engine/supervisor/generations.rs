@@ -4,8 +4,9 @@
 //! Each generation has its own indexer and folder for the same vault. An inactive one follows every save with free
 //! contexts and those it has, and buys contexts only while it is being built.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
 
 use super::{Child, Event, Places, Reply, Supervisor};
 use crate::VaultShared;
@@ -153,29 +154,34 @@ impl Supervisor {
     /// Drops a generation. Its indexer ends first, with what the model still owes. Then a thread puts its contexts into
     /// the archive of the one that answers, and removes its folder.
     fn drop_generation(&mut self, main: u64, other: u64, reply: Reply) {
-        let dropped = self.droppable(main, other).and_then(|droppable| {
-            let child = self.stop(other, "the generation was dropped").ok_or(CallError::NotReady)?;
-            Ok((droppable, child))
-        });
-        let ((to, (identity, dimensions), dir), child) = match dropped {
-            Ok(dropped) => dropped,
+        let (to, (identity, dimensions), dir) = match self.droppable(main, other) {
+            Ok(droppable) => droppable,
             Err(error) => return drop(reply.send(Err(error))),
         };
-        self.publish_vaults();
         let engine = self.shared.clone();
+        let (stopped, child) = mpsc::channel::<Child>();
         let work = move || {
+            let Ok(child) = child.recv() else { return drop(reply.send(Err(CallError::NotReady))) };
             let hand_down = || {
                 let to = to.pipeline().ok_or("the vault is not open")?;
                 let (from, _) = Store::open(&dir, &identity, dimensions).map_err(|error| error.to_string())?;
                 to.take_from(&from, &dir, &ContextRecord::is_paid)
             };
             let remove = || std::fs::remove_dir_all(&dir).map_err(|error| error.to_string());
-            let result = child.wait_closed().and_then(|()| hand_down()).and_then(|()| remove());
+            let work = || child.wait_closed().and_then(|()| hand_down()).and_then(|()| remove());
+            let result = catch_unwind(AssertUnwindSafe(work))
+                .unwrap_or_else(|_| Err("dropping it failed inside the program (a bug; please report it)".to_owned()));
             engine.control.send(Event::Dropped { child: Box::new(child), result, reply });
         };
+        // The thread comes first: if there is none, the generation goes on.
         if let Err(error) = std::thread::Builder::new().name("drop-generation".to_owned()).spawn(work) {
-            tracing::error!(%error, "a generation that was to be dropped stays on the disk");
+            return tracing::error!(%error, "a generation that was to be dropped stays");
         }
+        if let Some(child) = self.stop(other, "the generation was dropped") {
+            // The thread waits for it.
+            let _ = stopped.send(child);
+        }
+        self.publish_vaults();
     }
 
     /// What takes the contexts of a generation that may be dropped, its embedder, and its folder.

@@ -192,7 +192,7 @@ impl World {
     }
 
     fn sync(&self, vault: Option<&str>) -> u64 {
-        self.handle().sync(Scope { vault: vault.map(str::to_owned), path: None }).unwrap()
+        self.handle().sync(Scope { vault: vault.map(str::to_owned), path: None }, false, None).unwrap()
     }
 
     fn ended(&self, job: u64) -> Job {
@@ -452,7 +452,9 @@ fn a_vault_that_is_removed_while_it_opens_leaves_no_job_running() {
     config.vaults.remove(0);
     world.handle().reload_to(config);
     world.disk.set(None);
-    let of_a = |world: &World| world.handle().jobs().into_iter().find(|job| job.scope.vault.as_deref() == Some("a"));
+    let of_a = |world: &World| {
+        world.handle().jobs(Audience::Owner).into_iter().find(|job| job.scope.vault.as_deref() == Some("a"))
+    };
     eventually("it has begun its job", || of_a(&world).is_some());
     eventually("and ended it", || of_a(&world).is_some_and(|job| job.state == JobState::Failed));
 }

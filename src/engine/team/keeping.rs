@@ -8,12 +8,11 @@ use parking_lot::Mutex;
 use tokio::runtime::Handle as Runtime;
 use tokio::sync::{Notify, broadcast};
 
-use super::source::{VaultSource, describe, embedder_of};
+use super::source::{VaultSource, embedder_of};
 use super::turns::Turns;
 use super::word::{WORD, known, word};
 use crate::Shared;
-use ::team::verify::Differences;
-use ::team::{Collection, Described, Done, Failure, Identity, Keeper, Kind, VaultState};
+use ::team::{Collection, Done, Failure, Identity, Keeper, Kind, VaultState};
 use protocol::events::Notice;
 use protocol::team::{TeamVault, VaultDifferences};
 
@@ -30,7 +29,7 @@ const WITHDRAWING: Duration = Duration::from_secs(5);
 pub(super) struct Kept {
     pub(super) vault: String,
     engine: Weak<Shared>,
-    source: Arc<VaultSource>,
+    pub(super) source: Arc<VaultSource>,
     collection: Collection,
     /// Made when the vault is open: only then its embedder is known.
     keeper: tokio::sync::Mutex<Option<Keeper>>,
@@ -121,11 +120,6 @@ impl Kept {
         self.status.lock().problem.as_ref().is_some_and(|failure| failure.kind == Kind::Kept)
     }
 
-    /// The description that its collection would get.
-    pub(super) fn describe(&self) -> Result<Described, String> {
-        describe(&self.source)
-    }
-
     /// Publishes what differs.
     pub(super) async fn publish(&self, take_over: bool) -> Result<(), Failure> {
         match self.turn(take_over).await {
@@ -138,7 +132,7 @@ impl Kept {
     }
 
     /// Compares and mends.
-    pub(super) async fn verify(&self) -> Result<Differences, Failure> {
+    pub(super) async fn verify(&self) -> Result<VaultDifferences, Failure> {
         let _turn = self.turns.begin().await?;
         let mut keeper = self.keeper.lock().await;
         let keeper = self.made(&mut keeper)?;
@@ -153,26 +147,6 @@ impl Kept {
     /// Ends the wait after a failure that is over: what is saved is published from now on.
     fn go_on(&self) {
         self.wake.notify_one();
-    }
-
-    /// What differed, as the protocol says it.
-    pub(super) fn differences(&self, team: &str, found: Differences) -> VaultDifferences {
-        let differences = found.count();
-        let Differences { notes, points, missing, outdated, damaged, extra, left_over, foreign } = found.shortened();
-        let (team, vault) = (team.to_owned(), self.vault.clone());
-        VaultDifferences {
-            team,
-            vault,
-            notes,
-            points,
-            differences,
-            missing,
-            outdated,
-            damaged,
-            extra,
-            left_over,
-            foreign,
-        }
     }
 
     /// Has the next turn begin anew if the vault is not there any more as this keeper's, or the server does not answer.
@@ -222,8 +196,8 @@ impl Kept {
 
     /// The keeper. It is made if there is none yet, and made anew if the vault has another embedder by now.
     fn made<'a>(&self, keeper: &'a mut Option<Keeper>) -> Result<&'a mut Keeper, Failure> {
-        let local = |message: String| Failure { kind: Kind::Local, message };
-        let engine = self.engine.upgrade().ok_or_else(|| local("the daemon is stopping".to_owned()))?;
+        let local = |message: String| Failure::new(Kind::Local, message);
+        let engine = self.engine.upgrade().ok_or_else(|| Failure::new(Kind::Local, "the daemon is stopping"))?;
         let embedder = embedder_of(&self.source).map_err(local)?;
         if keeper.as_ref().is_none_or(|keeper| keeper.embedder() != embedder) {
             let data_dir = engine.config.load().data_dir.clone();
@@ -231,7 +205,7 @@ impl Kept {
             let who = Identity { vault: self.vault.clone(), keeper: word, host: host(), embedder };
             *keeper = Some(Keeper::new(self.collection.clone(), who, self.source.clone()));
         }
-        keeper.as_mut().ok_or_else(|| local("there is no keeper".to_owned()))
+        keeper.as_mut().ok_or_else(|| Failure::new(Kind::Local, "there is no keeper"))
     }
 }
 

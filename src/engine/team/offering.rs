@@ -38,7 +38,7 @@ impl Team {
         let asked = tokio::time::timeout(WITHIN, collection.contexts(&names)).await;
         let late = || {
             let message = format!("{} did not answer within {} s", collection.host(), WITHIN.as_secs());
-            Err(Failure { kind: Kind::Unavailable, message })
+            Err(Failure::new(Kind::Unavailable, message))
         };
         match asked.unwrap_or_else(|_| late()) {
             Ok(offered) => {

@@ -42,7 +42,7 @@ impl Turns {
             before.clone_from(&*turns.before.lock().await);
         }
         if self.are_over() {
-            return Err(Failure { kind: Kind::Local, message: OVER.to_owned() });
+            return Err(Failure::new(Kind::Local, OVER));
         }
         Ok(turn)
     }

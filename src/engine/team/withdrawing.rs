@@ -15,9 +15,7 @@ const FIRST: Duration = Duration::from_secs(1);
 const LONGEST: Duration = Duration::from_secs(300);
 
 /// The vaults of a collection that only an earlier configuration published. Their withdrawal ends with the present one.
-pub(super) struct Former(Arc<Withdrawal>);
-
-struct Withdrawal {
+pub(super) struct Former {
     team: String,
     collection: Collection,
     /// The word that they were published with.
@@ -37,31 +35,20 @@ impl Former {
         word: String,
         kept: Vec<String>,
         at: &Runtime,
-    ) -> Self {
+    ) -> Arc<Self> {
         let (team, end, problem) = (team.to_owned(), Notify::new(), Mutex::default());
-        let withdrawal = Arc::new(Withdrawal { team, collection, word, kept, turns, end, problem });
-        at.spawn(follow(withdrawal.clone()));
-        Former(withdrawal)
+        let former = Arc::new(Former { team, collection, word, kept, turns, end, problem });
+        at.spawn(follow(former.clone()));
+        former
     }
 
     /// Ends the task: there is another configuration.
     pub(super) fn end(&self) {
-        self.0.end.notify_one();
+        self.end.notify_one();
     }
 
     /// Takes them away now.
     pub(super) async fn withdraw(&self) -> Result<(), Failure> {
-        self.0.carry_out().await
-    }
-
-    /// What is still there, and why.
-    pub(super) fn problem(&self) -> Option<String> {
-        self.0.problem.lock().clone()
-    }
-}
-
-impl Withdrawal {
-    async fn carry_out(&self) -> Result<(), Failure> {
         let _turn = self.turns.begin().await?;
         for state in self.collection.former(&self.word, &self.kept).await? {
             let vault = state.vault.clone();
@@ -74,21 +61,26 @@ impl Withdrawal {
         *self.problem.lock() = None;
         Ok(())
     }
+
+    /// What is still there, and why.
+    pub(super) fn problem(&self) -> Option<String> {
+        self.problem.lock().clone()
+    }
 }
 
-async fn follow(withdrawal: Arc<Withdrawal>) {
+async fn follow(former: Arc<Former>) {
     let (mut wait, mut before) = (FIRST, None);
-    while let Err(failure) = withdrawal.carry_out().await {
-        if withdrawal.turns.are_over() {
+    while let Err(failure) = former.withdraw().await {
+        if former.turns.are_over() {
             return;
         }
         if before.as_ref() != Some(&failure) {
-            tracing::warn!(team = withdrawal.team, "what is not published any more is not withdrawn: {failure}");
+            tracing::warn!(team = former.team, "what is not published any more is not withdrawn: {failure}");
         }
         before = Some(failure);
         tokio::select! {
             () = tokio::time::sleep(wait) => {}
-            () = withdrawal.end.notified() => return,
+            () = former.end.notified() => return,
         }
         wait = (wait * 2).min(LONGEST);
     }

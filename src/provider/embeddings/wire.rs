@@ -1,13 +1,10 @@
 //! What goes over the wire for vectors, and what comes back.
 
-use std::time::SystemTime;
-
-use reqwest::header::HeaderMap;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::super::key::Key;
-use super::super::wire::{Address, JSON, Protocol, Refusal, Request, Who, bearer, no_key, plain, read_refusal};
+use super::super::wire::{Address, JSON, Protocol, Request, Who, api_key, bearer, plain};
 use super::TextGroup;
 use crate::Failure;
 use index::embed::settings::{EmbedConfig, EmbedProvider};
@@ -75,13 +72,9 @@ impl EmbedWire {
         key: Option<&Key>,
     ) -> Result<Request, Failure> {
         let mut headers = vec![plain(JSON)];
-        match key {
-            Some(Key::Bearer(key)) => headers.push(bearer(key)),
-            Some(Key::Aws { .. }) => return Err(no_key(&self.address, "embed", "the key found is one for AWS")),
-            // Ollama itself takes no key; a proxy before it may.
-            None if self.address.is_loopback() || self.provider == EmbedProvider::Ollama => {}
-            None => return Err(no_key(&self.address, "embed", "no key is found")),
-        }
+        // Ollama itself takes no key; a proxy before it may.
+        let needed = self.provider != EmbedProvider::Ollama;
+        headers.extend(api_key(key, &self.address, "embed", needed)?.map(bearer));
         let (path, body) = self.body(documents, kind);
         Ok(Request { url: self.address.join(path), headers, body: body.to_string().into_bytes() })
     }
@@ -163,15 +156,9 @@ impl EmbedWire {
 }
 
 impl Protocol for EmbedWire {
-    fn refusal(&self, status: u16, headers: &HeaderMap, body: &[u8], now: SystemTime) -> Refusal {
-        let who = Who {
-            base: self.address.origin(),
-            model: &self.model,
-            ollama: self.provider == EmbedProvider::Ollama,
-            fields: &[],
-            section: "embed",
-        };
-        read_refusal(&who, status, headers, body, now)
+    fn who(&self) -> Who<'_> {
+        let (base, ollama) = (self.address.origin(), self.provider == EmbedProvider::Ollama);
+        Who { base, model: &self.model, ollama, fields: &[], section: "embed" }
     }
 }
 

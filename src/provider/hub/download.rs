@@ -1,6 +1,5 @@
 //! One file of a model: what the hub says of it, its bytes in as many attempts as it takes, and the check.
 
-use std::error::Error;
 use std::fs::File;
 use std::io::Write as _;
 use std::path::Path;
@@ -10,6 +9,7 @@ use reqwest::{Method, Response, StatusCode, Url};
 
 use super::id::{ModelId, is_word};
 use super::{Hub, HubError, OnProgress, at};
+use crate::transport::why;
 
 /// Attempts in a row without a new byte after which a download is given up.
 const TRIES: u32 = 4;
@@ -299,17 +299,4 @@ fn starts_at(response: &Response, from: u64) -> bool {
 /// 0 if the file is not there.
 fn length(path: &Path) -> u64 {
     std::fs::metadata(path).map_or(0, |found| found.len())
-}
-
-/// The innermost error: the outer ones name the address in full, which may hold a signature.
-pub(super) fn why(error: &reqwest::Error) -> String {
-    let mut reason: &dyn Error = error;
-    let mut depth = 0;
-    while let Some(inner) = reason.source() {
-        (reason, depth) = (inner, depth + 1);
-    }
-    if depth == 0 {
-        return if error.is_timeout() { "it took too long".to_owned() } else { "the request failed".to_owned() };
-    }
-    reason.to_string().chars().filter(|c| !c.is_control()).take(160).collect()
 }

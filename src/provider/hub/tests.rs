@@ -80,7 +80,7 @@ impl Server {
     }
 
     fn hub(&self) -> Hub {
-        let hub = Hub::new(&format!("http://{}", self.address), Some(SecretString::from("s3cret")), None);
+        let hub = Hub::new(&format!("http://{}", self.address), Some(SecretString::from("s3cret")));
         // Time is real here: a clock that is held would run out while the server thinks.
         Hub { pause: Duration::from_millis(1), ..hub.expect("a hub") }
     }
@@ -162,8 +162,15 @@ fn cache() -> tempfile::TempDir {
     tempfile::tempdir().expect("a folder")
 }
 
-async fn fails(server: &Server, cache: &Path) -> String {
-    server.hub().fetch("org/name", cache, &quiet).await.expect_err("an error").to_string()
+/// Downloads all of a model to `folder`.
+async fn pull(hub: &Hub, folder: &Path, progress: OnProgress<'_>) -> Result<(), HubError> {
+    let id = ModelId::parse("org/name").expect("a name");
+    let commit = hub.pull(&id, None, Layout::Transformer, Part::Texts, folder, progress).await?;
+    hub.pull(&id, commit.as_deref(), Layout::Transformer, Part::Weights, folder, progress).await.map(drop)
+}
+
+async fn fails(server: &Server, folder: &Path) -> String {
+    pull(&server.hub(), folder, &quiet).await.expect_err("an error").to_string()
 }
 
 #[tokio::test]
@@ -177,28 +184,28 @@ async fn a_model_is_downloaded_once_and_of_one_commit() {
             *most = here.max(*most);
         }
     };
-    let folder = server.hub().fetch("org/name", cache.path(), &progress).await.expect("a model");
-    assert_eq!(folder, cache.path().join("org--name"));
+    let folder = cache.path();
+    pull(&server.hub(), folder, &progress).await.expect("a model");
     assert_eq!(*most.lock().expect("no panic"), 100_000);
     let weights = server.with(|state| state.files["/org/name/resolve/main/model.safetensors"].clone());
     assert_eq!(std::fs::read(folder.join("model.safetensors")).expect("weights"), weights);
     assert_eq!(std::fs::read(folder.join("1_Pooling/config.json")).expect("a file"), b"{\"b\":2}");
-    let mut names: Vec<_> =
-        std::fs::read_dir(cache.path()).expect("a folder").flatten().map(|e| e.file_name()).collect();
+    let mut names: Vec<_> = std::fs::read_dir(folder).expect("a folder").flatten().map(|e| e.file_name()).collect();
     names.sort();
-    assert_eq!(names, ["org--name"], "nothing is left behind");
+    let all = ["1_Pooling", "config.json", "model.safetensors", "modules.json", "tokenizer.json"];
+    assert_eq!(names, all, "nothing is left behind");
     let seen = server.with(|state| std::mem::take(&mut state.seen));
     assert!(seen.iter().skip(1).all(|seen| seen.path.contains("/c0ffee/")), "{seen:#?}");
     assert!(seen.iter().all(|seen| seen.token.as_deref() == Some("Bearer s3cret") && !seen.path.contains("..")));
-    server.hub().fetch("org/name", cache.path(), &quiet).await.expect("a model");
-    assert_eq!(server.with(|state| state.seen.len()), 0);
+    pull(&server.hub(), cache.path(), &quiet).await.expect("a model");
+    assert!(server.with(|state| state.seen.iter().all(|seen| seen.method == "HEAD")), "what is here is not sent again");
 }
 
 #[tokio::test]
 async fn what_was_interrupted_goes_on_where_it_stopped() {
     let (server, cache) = (Server::with_model(100_000), cache());
     server.with(|state| state.cut = (30_000, 2));
-    server.hub().fetch("org/name", cache.path(), &quiet).await.expect("a model");
+    pull(&server.hub(), cache.path(), &quiet).await.expect("a model");
     let ranges: Vec<_> = server.weights().into_iter().map(|seen| seen.range).collect();
     assert_eq!(ranges, [None, Some("bytes=30000-".to_owned()), Some("bytes=60000-".to_owned())]);
 }
@@ -214,18 +221,18 @@ async fn what_was_given_up_goes_on_another_day() {
     server.with(|state| state.cut = (40_000, usize::MAX));
     let hub = server.hub();
     tokio::select! {
-        result = hub.fetch("org/name", cache.path(), &quiet) => panic!("{result:?}"),
+        result = pull(&hub, cache.path(), &quiet) => panic!("{result:?}"),
         () = async { while part(cache.path()) < 40_000 { tokio::task::yield_now().await } } => {}
     }
     server.with(|state| (state.cut, state.seen) = ((0, 0), Vec::new()));
-    server.hub().fetch("org/name", cache.path(), &quiet).await.expect("a model");
+    pull(&server.hub(), cache.path(), &quiet).await.expect("a model");
     let first = server.weights().remove(0).range.expect("a part");
     assert!(["bytes=40000-", "bytes=80000-"].contains(&first.as_str()), "{first}");
 }
 
 /// Bytes of the weights that are here, of a model that is not here yet.
-fn part(cache: &Path) -> u64 {
-    let files = std::fs::read_dir(cache.join("org--name.partial")).into_iter().flatten().flatten();
+fn part(folder: &Path) -> u64 {
+    let files = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let parts = files.filter(|file| file.file_name().to_string_lossy().starts_with("model.safetensors."));
     parts.filter_map(|file| Some(file.metadata().ok()?.len())).sum()
 }
@@ -233,20 +240,18 @@ fn part(cache: &Path) -> u64 {
 #[tokio::test]
 async fn another_version_is_not_put_behind_a_part_of_the_first() {
     let (server, cache) = (Server::with_model(100_000), cache());
-    let partial = cache.path().join("org--name.partial");
-    std::fs::create_dir_all(&partial).expect("a folder");
-    std::fs::write(partial.join("model.safetensors.0123456789.part"), [0; 500]).expect("a file");
-    let folder = server.hub().fetch("org/name", cache.path(), &quiet).await.expect("a model");
+    std::fs::write(cache.path().join("model.safetensors.0123456789.part"), [0; 500]).expect("a file");
+    pull(&server.hub(), cache.path(), &quiet).await.expect("a model");
     assert_eq!(server.weights()[0].range, None);
-    assert_eq!(std::fs::metadata(folder.join("model.safetensors")).expect("weights").len(), 100_000);
+    assert_eq!(std::fs::metadata(cache.path().join("model.safetensors")).expect("weights").len(), 100_000);
 }
 
 #[tokio::test]
 async fn servers_without_parts_send_it_all_again() {
     let (server, cache) = (Server::with_model(50_000), cache());
     server.with(|state| (state.cut, state.whole) = ((20_000, 1), true));
-    let folder = server.hub().fetch("org/name", cache.path(), &quiet).await.expect("a model");
-    assert_eq!(std::fs::metadata(folder.join("model.safetensors")).expect("weights").len(), 50_000);
+    pull(&server.hub(), cache.path(), &quiet).await.expect("a model");
+    assert_eq!(std::fs::metadata(cache.path().join("model.safetensors")).expect("weights").len(), 50_000);
 }
 
 #[tokio::test]
@@ -255,16 +260,16 @@ async fn a_wrong_hash_is_refused_and_what_came_is_removed() {
     server.with(|state| state.lie = true);
     let error = fails(&server, cache.path()).await;
     assert!(error.contains("model.safetensors of org/name") && error.contains("sha256"), "{error}");
-    assert!(!cache.path().join("org--name").exists());
+    assert!(!cache.path().join("model.safetensors").exists());
     server.with(|state| state.lie = false);
-    server.hub().fetch("org/name", cache.path(), &quiet).await.expect("a model");
+    pull(&server.hub(), cache.path(), &quiet).await.expect("a model");
 }
 
 #[tokio::test]
 async fn the_token_does_not_go_to_another_server() {
     let (server, store, cache) = (Server::with_model(70_000), Server::with_model(70_000), cache());
     server.with(|state| state.store = Some(store.address));
-    server.hub().fetch("org/name", cache.path(), &quiet).await.expect("a model");
+    pull(&server.hub(), cache.path(), &quiet).await.expect("a model");
     let seen = store.with(|state| state.seen.clone());
     assert_eq!(seen.len(), 1, "the store is asked for the bytes only: {seen:?}");
     assert!(seen[0].token.is_none() && seen[0].method == "GET");
@@ -300,9 +305,9 @@ async fn a_model_without_weights_is_none_and_trouble_passes() {
     server.with(|state| state.files.retain(|path, _| !path.ends_with(".safetensors")));
     let error = fails(&server, cache.path()).await;
     assert!(error.contains("no model.safetensors of org/name") && error.contains("choose another model"), "{error}");
-    let away = Hub::new("http://127.0.0.1:1", None, None).expect("a hub");
+    let away = Hub::new("http://127.0.0.1:1", None).expect("a hub");
     let away = Hub { pause: Duration::ZERO, ..away };
-    let error = away.fetch("org/name", &cache.path().join("x"), &quiet).await.expect_err("nobody is there").to_string();
+    let error = pull(&away, &cache.path().join("x"), &quiet).await.expect_err("nobody is there").to_string();
     assert!(error.contains("127.0.0.1:1") && error.contains("try again later"), "{error}");
 }
 
@@ -310,59 +315,29 @@ async fn a_model_without_weights_is_none_and_trouble_passes() {
 async fn any_thread_may_fetch() {
     let (server, cache) = (Server::with_model(10), cache());
     let (hub, path) = (server.hub(), cache.path().to_owned());
-    let fetched = tokio::spawn(async move { hub.fetch("org/name", &path, &quiet).await });
+    let fetched = tokio::spawn(async move { pull(&hub, &path, &quiet).await });
     fetched.await.expect("no panic").expect("a model");
 }
 
-#[tokio::test]
-async fn one_process_downloads() {
-    let (server, cache) = (Server::with_model(10), cache());
-    let lock = File::create(cache.path().join("org--name.lock")).expect("a file");
-    lock.lock().expect("a lock");
-    assert!(fails(&server, cache.path()).await.contains("another process"));
-}
-
-#[tokio::test]
-async fn what_others_have_downloaded_is_used() {
-    let (server, cache) = (Server::with_model(10), cache());
-    let home = cache.path().join("hub/models--org--name");
-    let snapshot = home.join("snapshots/c0ffee");
-    std::fs::create_dir_all(&snapshot).expect("folders");
-    std::fs::create_dir_all(home.join("refs")).expect("folders");
-    std::fs::write(home.join("refs/main"), "c0ffee\n").expect("a file");
-    let mut hub = server.hub();
-    hub.shared = Some(cache.path().join("hub"));
-    let here = |name: &str| std::fs::write(snapshot.join(name), "x").expect("a file");
-    here("config.json");
-    here("tokenizer.json");
-    let id = ModelId::parse("org/name").expect("a name");
-    assert_eq!(id.snapshot(&cache.path().join("hub")), None, "it has no weights");
-    here("model.safetensors");
-    assert_eq!(hub.fetch("org/name", cache.path(), &quiet).await.expect("a model"), snapshot);
-    assert_eq!(hub.fetch("org/name@c0ffee", cache.path(), &quiet).await.expect("a model"), snapshot);
-    assert_eq!(server.with(|state| state.seen.len()), 0);
-    std::fs::write(home.join("refs/main"), "../../..").expect("a file");
-    assert_eq!(id.snapshot(&cache.path().join("hub")), None);
-}
-
-#[tokio::test]
-async fn names_and_folders_are_told_apart() {
-    let (server, cache) = (Server::start(), cache());
-    let hub = server.hub();
-    let here = cache.path().to_str().expect("a path");
-    assert_eq!(hub.fetch(here, cache.path(), &quiet).await.expect("a folder"), cache.path());
-    for gone in [format!("{here}/gone"), "./gone-xyz".to_owned(), "~/gone-xyz".to_owned()] {
-        let error = hub.fetch(&gone, cache.path(), &quiet).await.expect_err("no folder").to_string();
-        assert!(error.contains("gone") && error.contains("no folder"), "{error}");
-    }
-    for bad in ["", "name", "org/", "org/name/more", "org/../x", "org/na me", "org/name@", "org/.name", "ö/x", "a\\b/c"]
-    {
-        let error = hub.fetch(bad, cache.path(), &quiet).await.expect_err(bad);
-        assert!(matches!(error, HubError::Name(_) | HubError::NoFolder(_)), "{bad}: {error}");
-    }
-    assert_eq!(ModelId::parse("org/name@v1.0").expect("a name").folder(), "org--name@v1.0");
+#[test]
+fn who_is_not_at_a_hub_is_told_so() {
     for bad in ["", "huggingface.co", "ftp://x.org", "file:///etc"] {
-        assert!(Hub::new(bad, None, None).is_err(), "{bad}");
+        assert!(Hub::new(bad, None).is_err(), "{bad}");
     }
-    assert_eq!(server.with(|state| state.seen.len()), 0);
+}
+
+#[test]
+fn a_lock_keeps_all_others_out_even_while_its_file_is_removed() {
+    let (cache, inside) = (cache(), std::sync::atomic::AtomicBool::new(false));
+    let hold = || {
+        for _ in 0..2_000 {
+            if let Ok(_held) = Held::take(cache.path(), "org--name", "org/name") {
+                assert!(!inside.swap(true, std::sync::atomic::Ordering::SeqCst), "another has it");
+                std::thread::yield_now();
+                inside.store(false, std::sync::atomic::Ordering::SeqCst);
+            }
+        }
+    };
+    std::thread::scope(|scope| (0..4).for_each(|_| drop(scope.spawn(hold))));
+    assert_eq!(std::fs::read_dir(cache.path()).expect("a folder").count(), 0, "nothing is left behind");
 }

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
 
-use super::line::{Entry, Line, Spared, Used, month_of_day};
+use super::line::{Entry, Line, Spared, month_of_day};
 use super::sums::CountCalls as _;
-use super::{LedgerError, Purpose};
+use super::{LedgerError, Purpose, Settled};
 use protocol::cost::{Sums, TeamSaving};
 
 /// A budget that reservations count against.
@@ -79,20 +79,21 @@ impl Book {
         for line in lines {
             match line {
                 Line::Reserved(entry) => self.reserve(&entry),
-                Line::Settled { entry, used } => {
+                Line::Settled { entry, used, .. } => {
                     // The reservation's own line may have been damaged.
-                    if let Some(reserved) = self.open.get(&(entry.day.clone(), entry.id)).cloned() {
-                        self.unreserve(&reserved);
-                    }
+                    self.end(entry.day.clone(), entry.id);
                     self.settle(&entry, &used);
                 }
-                Line::Released { id, day } => {
-                    if let Some(reserved) = self.open.get(&(day, id)).cloned() {
-                        self.unreserve(&reserved);
-                    }
-                }
+                Line::Released { id, day } => self.end(day, id),
                 Line::Spared(spared) => self.spare(&spared),
             }
+        }
+    }
+
+    /// Ends a reservation, if it is known.
+    fn end(&mut self, day: String, id: u64) {
+        if let Some(reserved) = self.open.remove(&(day, id)) {
+            self.unreserve(&reserved);
         }
     }
 
@@ -158,11 +159,11 @@ impl Book {
     }
 
     /// Counts what a call took.
-    pub(super) fn settle(&mut self, entry: &Entry, used: &Used) {
+    pub(super) fn settle(&mut self, entry: &Entry, used: &Settled) {
         let spent = self.pots.entry(Pot::of(entry)).or_default();
         match used.micro_dollars {
             Some(micro) => spent.micro_dollars = spent.micro_dollars.saturating_add(micro),
-            None => spent.tokens = spent.tokens.saturating_add(used.tokens()),
+            None => spent.tokens = spent.tokens.saturating_add(used.usage.tokens()),
         }
         self.each(entry, |sums| sums.settle(used));
     }

@@ -145,9 +145,10 @@ impl OverBudget {
 }
 
 /// What a call took in the end.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Settled {
     /// Tokens.
+    #[serde(flatten)]
     pub usage: Usage,
     /// Millionths of a dollar; `None` if the price is not known. (Then the reserved amount counts, if there is one.)
     pub micro_dollars: Option<u64>,

@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use jiff::Zoned;
-use platform::files::Private as _;
+use platform::files::{Private as _, sync_folder};
 
 use super::LedgerError;
 use super::line::{self, Line, Stamped, month_of};
@@ -135,12 +135,12 @@ fn append_to(dir: &Path, path: &Path) -> Result<File, LedgerError> {
     let fail = |error: std::io::Error| LedgerError::new(path, error);
     if !path.exists() {
         DirBuilder::new().recursive(true).private().create(dir).map_err(fail)?;
-        dir.parent().map_or(Ok(()), sync_dir).map_err(fail)?;
+        dir.parent().map_or(Ok(()), sync_folder).map_err(fail)?;
     }
     let mut file = OpenOptions::new().read(true).append(true).create(true).private().open(path).map_err(fail)?;
     let length = file.seek(SeekFrom::End(0)).map_err(fail)?;
     if length == 0 {
-        sync_dir(dir).map_err(fail)?;
+        sync_folder(dir).map_err(fail)?;
         return Ok(file);
     }
     let mut last = [0];
@@ -149,11 +149,6 @@ fn append_to(dir: &Path, path: &Path) -> Result<File, LedgerError> {
         file.write_all(b"\n").map_err(fail)?;
     }
     Ok(file)
-}
-
-/// Makes the creation of files in `dir` durable.
-fn sync_dir(dir: &Path) -> std::io::Result<()> {
-    platform::files::sync_folder(dir)
 }
 
 /// `2026-11`.

@@ -5,6 +5,7 @@ use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
 
 use super::{CallEstimate, Purpose, Settled};
+use context::cost::Usage;
 use context::plan::Reason;
 use protocol::cost::TeamSaving;
 
@@ -27,7 +28,10 @@ pub(super) enum Line {
         #[serde(flatten)]
         entry: Entry,
         #[serde(flatten)]
-        used: Used,
+        used: Settled,
+        /// Whether nobody knows if the provider counted the call: then the numbers are the estimate.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        maybe_billed: bool,
     },
     /// The reservation ends without having been spent: no call was made, or its parts have been settled in other lines.
     Released { id: u64, day: String },
@@ -74,65 +78,6 @@ pub(super) struct Entry {
     pub placed: bool,
 }
 
-/// What a call took.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Used {
-    pub input: u64,
-    pub output: u64,
-    pub cache_read: u64,
-    pub cache_write: u64,
-    pub estimated: bool,
-    pub micro_dollars: Option<u64>,
-    pub contexts: u32,
-    pub failed: bool,
-    /// Whether nobody knows if the provider counted the call: then the numbers are the estimate.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub maybe_billed: bool,
-}
-
-impl Used {
-    /// The estimate, for a call that the provider may or may not have counted.
-    pub(super) fn unknown(entry: &Entry) -> Self {
-        Used {
-            input: entry.tokens,
-            output: 0,
-            cache_read: 0,
-            cache_write: 0,
-            estimated: true,
-            micro_dollars: entry.reserved,
-            contexts: 0,
-            failed: true,
-            maybe_billed: true,
-        }
-    }
-
-    /// What a call took. If its price is not known, the reserved amount counts.
-    pub(super) fn new(settled: &Settled, reserved: Option<u64>) -> Self {
-        let usage = settled.usage;
-        Used {
-            input: usage.input,
-            output: usage.output,
-            cache_read: usage.cache_read,
-            cache_write: usage.cache_write,
-            estimated: usage.estimated,
-            micro_dollars: settled.micro_dollars.or(reserved),
-            contexts: settled.contexts,
-            failed: settled.failed,
-            maybe_billed: false,
-        }
-    }
-
-    /// All tokens that the model read.
-    pub(super) fn tokens_in(&self) -> u64 {
-        self.input.saturating_add(self.cache_read).saturating_add(self.cache_write)
-    }
-
-    /// All tokens.
-    pub(super) fn tokens(&self) -> u64 {
-        self.tokens_in().saturating_add(self.output)
-    }
-}
-
 impl Entry {
     pub(super) fn new(id: u64, day: Date, ask: &CallEstimate<'_>, own_budget: bool) -> Self {
         Entry {
@@ -149,6 +94,12 @@ impl Entry {
             tokens: ask.tokens,
             placed: true,
         }
+    }
+
+    /// What counts as taken if nobody knows whether the provider counted the call: the estimate.
+    pub(super) fn estimate(&self) -> Settled {
+        let usage = Usage { input: self.tokens, estimated: true, ..Usage::default() };
+        Settled { usage, micro_dollars: self.reserved, contexts: 0, failed: true }
     }
 
     /// The reason in reports: that of a decision, or the purpose of any other call.

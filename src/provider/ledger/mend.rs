@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use jiff::Zoned;
 
-use super::line::{Entry, Line, Used, month_of_day, reserved_at};
+use super::line::{Entry, Line, month_of_day, reserved_at};
 use super::{Ledger, LedgerError, Purpose};
 use context::cost::dollars;
 
@@ -67,7 +67,7 @@ impl Ledger {
         let mut lines: BTreeMap<String, Vec<Line>> = BTreeMap::new();
         for (entry, was_sent) in &verdicts {
             let line = if *was_sent {
-                Line::Settled { entry: entry.clone(), used: Used::unknown(entry) }
+                Line::Settled { entry: entry.clone(), used: entry.estimate(), maybe_billed: true }
             } else {
                 Line::Released { id: entry.id, day: entry.day.clone() }
             };
@@ -82,7 +82,7 @@ impl Ledger {
             mended.count(entry, *was_sent);
             book.unreserve(entry);
             if *was_sent {
-                book.settle(entry, &Used::unknown(entry));
+                book.settle(entry, &entry.estimate());
             }
         }
         say(&mended);

@@ -1,6 +1,7 @@
 //! How calls enter the sums of a report.
 
-use super::line::{Entry, Used};
+use super::Settled;
+use super::line::Entry;
 use protocol::cost::Sums;
 
 /// How calls enter sums.
@@ -10,7 +11,7 @@ pub(super) trait CountCalls {
     /// A reserved call is taken out again.
     fn unreserve(&mut self, entry: &Entry);
     /// A call has ended.
-    fn settle(&mut self, used: &Used);
+    fn settle(&mut self, used: &Settled);
     /// Adds all calls of other sums.
     fn include(&mut self, other: &Sums);
 }
@@ -24,19 +25,19 @@ impl CountCalls for Sums {
         each_reserved(self, entry, take);
     }
 
-    fn settle(&mut self, used: &Used) {
+    fn settle(&mut self, used: &Settled) {
         add(&mut self.calls, 1);
         add(&mut self.failed, u64::from(used.failed));
         add(&mut self.contexts, u64::from(used.contexts));
-        add(&mut self.tokens_in, used.tokens_in());
-        add(&mut self.tokens_cached, used.cache_read);
-        add(&mut self.tokens_out, used.output);
-        add(&mut self.estimated_calls, u64::from(used.estimated));
+        add(&mut self.tokens_in, used.usage.tokens_in());
+        add(&mut self.tokens_cached, used.usage.cache_read);
+        add(&mut self.tokens_out, used.usage.output);
+        add(&mut self.estimated_calls, u64::from(used.usage.estimated));
         if let Some(micro) = used.micro_dollars {
             add(&mut self.micro_dollars, micro);
         } else {
             add(&mut self.unpriced_calls, 1);
-            add(&mut self.unpriced_tokens, used.tokens());
+            add(&mut self.unpriced_tokens, used.usage.tokens());
         }
     }
 

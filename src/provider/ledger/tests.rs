@@ -99,9 +99,16 @@ fn a_call_is_reserved_settled_and_reported() {
     assert_eq!((mode(&folder), mode(&folder.join("2026-11.jsonl"))), (0o700, 0o600));
     let text = fs::read_to_string(folder.join("2026-11.jsonl")).unwrap();
     assert_eq!(text.lines().count(), 6);
-    let first = text.lines().next().unwrap();
-    let expected = r#"{"at":"2026-11-20T12:00:00+01:00","line":"reserved","id":1,"day":"2026-11-20","vault":"notes","path":"a.md","reason":"StructureChanged","provider":"anthropic","model":"small","purpose":"change","reserved":600,"tokens":300,"placed":true}"#;
-    assert_eq!(first, expected, "the format of the file");
+    let mut lines = text.lines();
+    let reserved = r#"{"at":"2026-11-20T12:00:00+01:00","line":"reserved","id":1,"day":"2026-11-20","vault":"notes","path":"a.md","reason":"StructureChanged","provider":"anthropic","model":"small","purpose":"change","reserved":600,"tokens":300,"placed":true}"#;
+    assert_eq!(lines.next().unwrap(), reserved, "the format of the file");
+    let took = r#","input":100,"output":20,"cache_read":40,"cache_write":10,"estimated":false,"micro_dollars":250,"contexts":2,"failed":false}"#;
+    let settled = reserved.replace(r#""line":"reserved""#, r#""line":"settled""#).replace("true}", "true") + took;
+    assert_eq!(lines.next().unwrap(), settled);
+    ledger.settle_unknown(reserve(&ledger, ask(Some(1), 3)).unwrap(), noon()).unwrap();
+    let text = fs::read_to_string(folder.join("2026-11.jsonl")).unwrap();
+    let unknown = r#""input":3,"output":0,"cache_read":0,"cache_write":0,"estimated":true,"micro_dollars":1,"contexts":0,"failed":true,"maybe_billed":true}"#;
+    assert!(text.lines().last().unwrap().ends_with(unknown), "{text}");
 }
 
 #[test]

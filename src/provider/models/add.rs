@@ -124,6 +124,19 @@ impl Shelf {
         Ok((self.find(&id).map_or_else(gone, Ok)?, true))
     }
 
+    /// The folder of the model that a configuration names, which is downloaded if it is not on this machine. Once it is
+    /// here, the hub is not asked again, whatever becomes of the model there.
+    ///
+    /// # Errors
+    /// As [`Shelf::add`].
+    pub async fn fetch(&self, model: &str, kind: ModelKind) -> Result<PathBuf, ModelError> {
+        if let Some(folder) = self.locate(model) {
+            return Ok(folder);
+        }
+        let (added, _) = self.add(&Source::parse(model)?, kind, Hub::from_env, &|_| {}).await?;
+        Ok(added.folder)
+    }
+
     /// Checks a model that is here already: its files stay, and it gets a record if it has none.
     fn keep(
         &self,

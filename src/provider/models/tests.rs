@@ -119,3 +119,45 @@ async fn one_process_at_a_time() {
     drop(held);
     bench.add_folder(&folder, ModelKind::CrossEncoder).await.expect("a model");
 }
+
+#[test]
+fn what_is_on_this_machine_is_found_there() {
+    let bench = Bench::new();
+    let (shelf, shared) = (bench.shelf.folder(), bench.dir.path().join("hub"));
+    let home = shared.join("models--org--name");
+    let snapshot = home.join("snapshots/c0ffee");
+    std::fs::create_dir_all(&snapshot).expect("folders");
+    std::fs::create_dir_all(home.join("refs")).expect("folders");
+    std::fs::write(home.join("refs/main"), "c0ffee\n").expect("a file");
+    for file in MUST_HAVE {
+        assert_eq!(located("org/name", shelf, &shared), None, "it has no {file}");
+        std::fs::write(snapshot.join(file), "x").expect("a file");
+    }
+    for name in ["org/name", "org/name@c0ffee"] {
+        assert_eq!(located(name, shelf, &shared), Some(snapshot.clone()), "{name}");
+    }
+    std::fs::write(home.join("refs/main"), "../../..").expect("a file");
+    assert_eq!(located("org/name", shelf, &shared), None);
+    let own = shelf.join("org--name");
+    std::fs::create_dir_all(&own).expect("a folder");
+    assert_eq!(located("org/name", shelf, &shared), Some(own));
+    let here = bench.dir.path().to_str().expect("UTF-8");
+    assert_eq!(located(here, shelf, &shared), Some(bench.dir.path().to_owned()));
+}
+
+#[test]
+fn names_and_folders_are_told_apart() {
+    let bench = Bench::new();
+    let here = bench.dir.path().to_str().expect("UTF-8");
+    assert_eq!(Source::parse(here).expect("a folder"), Source::Folder(here.into()));
+    for gone in [format!("{here}/gone"), "./gone-xyz".to_owned(), "~/gone-xyz".to_owned()] {
+        let error = Source::parse(&gone).expect_err("no folder").to_string();
+        assert!(error.contains("gone") && error.contains("no folder"), "{error}");
+    }
+    for bad in ["", "name", "org/", "org/name/more", "org/../x", "org/na me", "org/name@", "org/.name", "ö/x", "a\\b/c"]
+    {
+        let error = Source::parse(bad).expect_err(bad);
+        assert!(matches!(error, ModelError::Hub(HubError::Name(_))), "{bad}: {error}");
+    }
+    assert_eq!(ModelId::parse("org/name@v1.0").expect("a name").folder(), "org--name@v1.0");
+}

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::super::Failure;
 use super::super::ledger::{CallEstimate, OverBudget, Purpose, Settled};
-use super::{InFlight, Reserved, Spender};
+use super::{Reserved, Spender};
 use context::plan::Reason;
 
 /// Who pays for calls, and what they are for. Cheap to clone.
@@ -36,15 +36,11 @@ impl Wanted {
     pub fn so_long(is_wanted: impl Fn() -> bool + Send + Sync + 'static) -> Self {
         Wanted(Arc::new(is_wanted))
     }
-
-    pub(crate) fn is_so(&self) -> bool {
-        (self.0)()
-    }
 }
 
 impl fmt::Debug for Wanted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Wanted").field(&self.is_so()).finish()
+        f.debug_tuple("Wanted").field(&(self.0)()).finish()
     }
 }
 
@@ -106,66 +102,82 @@ pub enum Unanswered {
     Provider(#[from] Failure),
 }
 
+/// The money of one call: reserved before each attempt that may be billed, booked after it. Writing the ledger waits
+/// for the disk, so it runs on threads that may block.
+#[must_use = "dropped, the estimate of a call under way counts as spent"]
+#[derive(Debug)]
+pub(crate) struct Payment {
+    /// `None` if the ledger does not record the call.
+    purchase: Option<Purchase>,
+    /// What the attempt under way may take, or what one that was not billed has left.
+    reserved: Option<Reserved>,
+    wanted: Option<Wanted>,
+}
+
+impl Payment {
+    pub(crate) fn of(purchase: Purchase) -> Self {
+        Payment { wanted: purchase.account.wanted.clone(), purchase: Some(purchase), reserved: None }
+    }
+
+    /// Of a call that costs nothing, and is made as long as it is `wanted`.
+    pub(crate) fn free(wanted: Option<Wanted>) -> Self {
+        Payment { purchase: None, reserved: None, wanted }
+    }
+
+    /// Whether another attempt may be made.
+    pub(crate) fn is_wanted(&self) -> bool {
+        self.wanted.as_ref().is_none_or(|wanted| (wanted.0)())
+    }
+
+    /// Begins an attempt: reserves what it may cost, or takes what an earlier attempt that was not billed has left.
+    pub(crate) async fn send(&mut self) -> Result<(), OverBudget> {
+        if let (None, Some(purchase)) = (&self.reserved, self.purchase.clone()) {
+            let reserved = machine::blocking(move || purchase.account.spender.reserve(&purchase)).await;
+            let stopping = || Err(OverBudget::Io("the daemon is stopping".to_owned()));
+            self.reserved = Some(reserved.unwrap_or_else(|_| stopping())?);
+        }
+        self.reserved.iter_mut().for_each(Reserved::send);
+        Ok(())
+    }
+
+    /// Ends a failed attempt: books its estimate if the provider may have counted it, otherwise keeps the money for the
+    /// next one.
+    pub(crate) async fn failed(&mut self, maybe_billed: bool) {
+        if !maybe_billed {
+            self.reserved.iter_mut().for_each(Reserved::not_billed);
+        } else if let Some(reserved) = self.reserved.take() {
+            let _ = machine::blocking(move || reserved.maybe_billed()).await;
+        }
+    }
+
+    /// The call has failed for good: what is left goes back.
+    pub(crate) async fn end(self) {
+        if let Some(left) = self.reserved {
+            let _ = machine::blocking(move || drop(left)).await;
+        }
+    }
+
+    /// The call was answered and took `used`.
+    pub(crate) async fn settle(self, used: Settled) {
+        if let Some(reserved) = self.reserved {
+            // If the runtime ends, the money is dropped, and its estimate counts.
+            let _ = machine::blocking(move || reserved.settle(used)).await;
+        }
+    }
+}
+
 /// What an answer has cost, which is still to be booked: an answer that is kept is put on the disk first, so that no call
 /// is booked whose answer a kill has lost. Until then its reservation counts; dropped, its estimate counts as spent.
 #[must_use = "dropped, its estimate counts as spent"]
 #[derive(Debug)]
 pub struct Owed {
-    /// `None` if the ledger does not record the call.
-    pub(crate) flight: Option<InFlight>,
+    pub(crate) payment: Payment,
     pub(crate) used: Settled,
 }
 
 impl Owed {
     /// Books it, with the number of contexts that the answer gave.
     pub async fn settle(self, contexts: u32) {
-        let Some(flight) = self.flight else { return };
-        let used = Settled { contexts, ..self.used };
-        // If the runtime ends, the flight is dropped, and its estimate counts.
-        let _ = machine::blocking(move || flight.settle(used)).await;
-    }
-}
-
-/// The money of one call: reserved before each attempt that may be billed, booked after it. Writing the ledger waits
-/// for the disk, so it runs on threads that may block.
-#[derive(Debug)]
-pub(crate) struct Payment {
-    /// `None` if the ledger does not record the call.
-    purchase: Option<Purchase>,
-    reserved: Option<Reserved>,
-}
-
-impl Payment {
-    pub(crate) fn new(purchase: Option<Purchase>) -> Self {
-        Payment { purchase, reserved: None }
-    }
-
-    /// Begins an attempt: reserves what it may cost, or takes what an earlier attempt that was not billed has left.
-    pub(crate) async fn send(&mut self) -> Result<Option<InFlight>, OverBudget> {
-        if let Some(reserved) = self.reserved.take() {
-            return Ok(Some(reserved.send()));
-        }
-        let Some(purchase) = self.purchase.clone() else { return Ok(None) };
-        let reserved = machine::blocking(move || purchase.account.spender.reserve(&purchase));
-        let reserved = reserved.await.unwrap_or_else(|_| Err(OverBudget::Io("the daemon is stopping".to_owned())))?;
-        Ok(Some(reserved.send()))
-    }
-
-    /// Ends a failed attempt: books its estimate if the provider may have counted it, otherwise keeps the money for the
-    /// next one.
-    pub(crate) async fn failed(&mut self, flight: Option<InFlight>, maybe_billed: bool) {
-        match flight {
-            Some(flight) if maybe_billed => {
-                let _ = machine::blocking(move || flight.maybe_billed()).await;
-            }
-            flight => self.reserved = flight.map(InFlight::not_billed),
-        }
-    }
-
-    /// The call is over: what is left goes back.
-    pub(crate) async fn end(mut self) {
-        if let Some(left) = self.reserved.take() {
-            let _ = machine::blocking(move || drop(left)).await;
-        }
+        self.payment.settle(Settled { contexts, ..self.used }).await;
     }
 }

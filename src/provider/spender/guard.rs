@@ -1,25 +1,46 @@
-//! Money on its way: reserved, then in flight, then settled.
+//! Money on its way: reserved, then under way, then settled.
 
 use std::sync::Arc;
 
 use super::super::ledger::{LedgerError, Reservation};
 use super::{Settled, Spender};
 
-/// The money that is reserved for a call that has not been sent. Dropped, it goes back into the budget.
-#[must_use = "dropped, it is given back"]
+/// The money that is reserved for a call. Dropped before the call is sent, it goes back into the budget; dropped while
+/// the call is under way, it counts as spent, because the call may have been billed.
+#[must_use = "dropped, it is given back, or counts as spent"]
 #[derive(Debug)]
 pub struct Reserved {
     money: Option<(Arc<Spender>, Reservation)>,
+    under_way: bool,
 }
 
 impl Reserved {
     pub(super) fn new(spender: Arc<Spender>, reservation: Reservation) -> Self {
-        Reserved { money: Some((spender, reservation)) }
+        Reserved { money: Some((spender, reservation)), under_way: false }
     }
 
     /// The call is sent now: from here on it may be billed.
-    pub fn send(mut self) -> InFlight {
-        InFlight { money: self.money.take() }
+    pub fn send(&mut self) {
+        self.under_way = true;
+    }
+
+    /// The provider certainly charged nothing: the money may pay for another attempt.
+    pub fn not_billed(&mut self) {
+        self.under_way = false;
+    }
+
+    /// The call has no answer, and nobody knows whether the provider counted it: its estimate counts as spent.
+    pub fn maybe_billed(mut self) {
+        if let Some((spender, reservation)) = self.money.take() {
+            written(spender.ledger.settle_unknown(reservation, machine::zoned()));
+        }
+    }
+
+    /// The call was answered and took `used`. Blocks until that is on the disk.
+    pub fn settle(mut self, used: Settled) {
+        if let Some((spender, reservation)) = self.money.take() {
+            written(spender.ledger.settle(reservation, used, machine::zoned()));
+        }
     }
 
     /// The purchase goes on without this process, as a batch does.
@@ -30,52 +51,15 @@ impl Reserved {
 
 impl Drop for Reserved {
     fn drop(&mut self) {
-        if let Some((spender, reservation)) = self.money.take() {
-            written(spender.ledger.release(reservation, machine::zoned()));
-        }
-    }
-}
-
-/// The money that is reserved for a call under way. Dropped, it counts as spent, because the call may have been billed.
-#[must_use = "dropped, its estimate counts as spent"]
-#[derive(Debug)]
-pub struct InFlight {
-    money: Option<(Arc<Spender>, Reservation)>,
-}
-
-impl InFlight {
-    /// The call was answered and took `used`. Blocks until that is on the disk.
-    pub fn settle(mut self, used: Settled) {
-        if let Some((spender, reservation)) = self.money.take() {
-            written(spender.ledger.settle(reservation, used, machine::zoned()));
-        }
-    }
-
-    /// The call has no answer, and nobody knows whether the provider counted it: its estimate counts as spent.
-    pub fn maybe_billed(mut self) {
-        self.book_estimate();
-    }
-
-    /// The provider certainly charged nothing: the reserved money may pay for another attempt.
-    pub fn not_billed(mut self) -> Reserved {
-        Reserved { money: self.money.take() }
-    }
-
-    fn book_estimate(&mut self) {
-        if let Some((spender, reservation)) = self.money.take() {
-            written(spender.ledger.settle_unknown(reservation, machine::zoned()));
-        }
-    }
-}
-
-impl Drop for InFlight {
-    fn drop(&mut self) {
-        if let Some((_, reservation)) = &self.money {
+        let Some((spender, reservation)) = self.money.take() else { return };
+        written(if self.under_way {
             tracing::info!(
                 "a call was given up while it was under way, and may be billed: {reservation} count as spent"
             );
-        }
-        self.book_estimate();
+            spender.ledger.settle_unknown(reservation, machine::zoned())
+        } else {
+            spender.ledger.release(reservation, machine::zoned())
+        });
     }
 }
 

@@ -198,12 +198,19 @@ fn a_guard_that_is_dropped_settles_itself() {
     assert!(matches!(reserve(600), Err(OverBudget::Day { spent: 600, .. })));
     drop(unsent);
     assert_eq!(counts(&spender), (0, 0, 0, 0), "it was never sent");
-    drop(reserve(600).unwrap().send());
+    let sent = |micro| {
+        let mut reserved = reserve(micro).unwrap();
+        reserved.send();
+        reserved
+    };
+    drop(sent(600));
     assert_eq!(counts(&spender), (1, 1, 0, 600), "it may have been billed");
     // One that was surely not billed pays for the next attempt.
-    let again = reserve(400).unwrap().send().not_billed();
+    let mut again = sent(400);
+    again.not_billed();
+    again.send();
     let usage = Usage { input: 3, output: 1, ..Usage::default() };
-    again.send().settle(Settled { usage, micro_dollars: Some(8), contexts: 1, failed: false });
+    again.settle(Settled { usage, micro_dollars: Some(8), contexts: 1, failed: false });
     assert_eq!(counts(&spender), (2, 1, 0, 608));
     spender.set_limits(BudgetLimits { day: 609, day_tokens: 0 });
     assert!(reserve(2).is_err() && reserve(1).is_ok());

@@ -13,7 +13,7 @@ use crate::key::Key;
 use context::models::{Model, Thinking};
 use context::prompt;
 use context::prompt::Prompt;
-use context::settings::{ContextConfig, Provider};
+use context::settings::ContextConfig;
 
 /// From this version on, ISO, sampling parameters are an error.
 const NO_SAMPLING: &str = "2026-10-21";
@@ -148,7 +148,7 @@ impl Anthropic {
         if !body.is_empty() {
             headers.push(super::plain(super::JSON));
         }
-        if let Some(key) = super::api_key(key, &self.address, Provider::Anthropic)? {
+        if let Some(key) = super::api_key(key, &self.address, "context", true)? {
             // The Messages gateway of AWS knows keys only as bearers.
             headers.push(if self.address.host().ends_with(".api.aws") {
                 super::bearer(key)

@@ -37,7 +37,7 @@ pub(super) use self::anthropic::Anthropic;
 pub(super) use self::bedrock::Bedrock;
 pub(super) use self::ollama::Ollama;
 pub(super) use self::openai::OpenAi;
-pub(super) use self::refusal::{Refusal, RefusalKind, Who, read as read_refusal};
+pub(super) use self::refusal::{Refusal, RefusalKind, Who};
 pub(super) use self::rerank::{Judgement, Rerank};
 
 /// A provider's interface, with the model that is asked.
@@ -121,20 +121,24 @@ pub(super) enum Field {
 
 /// What a line needs to know of the provider's interface, whatever is asked.
 pub(super) trait Protocol {
+    /// Who is asked for what.
+    fn who(&self) -> Who<'_>;
+
     /// What an answer with another status than a success means. `now` is what a date in `Retry-After` is compared
     /// with.
-    fn refusal(&self, status: u16, headers: &HeaderMap, body: &[u8], now: SystemTime) -> Refusal;
+    fn refusal(&self, status: u16, headers: &HeaderMap, body: &[u8], now: SystemTime) -> Refusal {
+        refusal::read(&self.who(), status, headers, body, now)
+    }
 }
 
 impl Protocol for Wire {
-    fn refusal(&self, status: u16, headers: &HeaderMap, body: &[u8], now: SystemTime) -> Refusal {
+    fn who(&self) -> Who<'_> {
         let fields = match self {
             Wire::Anthropic(_) | Wire::Bedrock(_) => anthropic::FIELDS,
             Wire::OpenAi(_) => openai::FIELDS,
             Wire::Ollama(_) => ollama::FIELDS,
         };
-        let who = Who::new(self.address().origin(), self.model(), fields);
-        refusal::read(&who, status, headers, body, now)
+        Who::new(self.address().origin(), self.model(), fields)
     }
 }
 
@@ -229,24 +233,25 @@ pub(super) fn bearer(key: &SecretString) -> (&'static str, SecretString) {
     ("authorization", format!("Bearer {}", key.expose_secret()).into())
 }
 
-/// The single word that most providers take as a key.
+/// The single word that most providers take as a key. `section` of the configuration says where it is.
 ///
 /// # Errors
-/// There is none though the address is not of this machine, or it is one for AWS.
-fn api_key<'a>(
+/// There is none though one is `needed` and the address is not of this machine, or it is one for AWS.
+pub(super) fn api_key<'a>(
     key: Option<&'a Key>,
     address: &Address,
-    provider: Provider,
+    section: &str,
+    needed: bool,
 ) -> Result<Option<&'a SecretString>, Failure> {
     match key {
         Some(Key::Bearer(key)) => Ok(Some(key)),
-        Some(Key::Aws { .. }) => Err(no_key(address, "context", "the key found is one for AWS")),
-        None if address.is_loopback() || provider == Provider::Ollama => Ok(None),
-        None => Err(no_key(address, "context", "no key is found")),
+        Some(Key::Aws { .. }) => Err(no_key(address, section, "the key found is one for AWS")),
+        None if address.is_loopback() || !needed => Ok(None),
+        None => Err(no_key(address, section, "no key is found")),
     }
 }
 
-pub(super) fn no_key(address: &Address, section: &str, why: &str) -> Failure {
+fn no_key(address: &Address, section: &str, why: &str) -> Failure {
     let message = format!(
         "{why}, and {} wants one: name a file that only you can read in `{section}.key_file`, \
          or a command in `{section}.key_command`",

@@ -13,7 +13,7 @@ use crate::key::Key;
 use context::models::{Model, Thinking};
 use context::prompt;
 use context::prompt::Prompt;
-use context::settings::{ContextConfig, Provider};
+use context::settings::ContextConfig;
 
 /// The smallest context that is requested, in tokens; larger ones are this doubled.
 const LEAST_CONTEXT: u32 = 4096;
@@ -64,9 +64,7 @@ impl Ollama {
         let context = self.context_for(prompt)?;
         let mut headers = vec![super::plain(super::JSON)];
         // Ollama itself takes no key; a proxy before it may.
-        if let Some(key) = super::api_key(key, &self.address, Provider::Ollama)? {
-            headers.push(super::bearer(key));
-        }
+        headers.extend(super::api_key(key, &self.address, "context", false)?.map(super::bearer));
         let body = super::bytes(&self.body(prompt, without, context));
         Ok(Request { url: self.address.join("/api/chat"), headers, body })
     }

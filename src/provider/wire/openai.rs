@@ -13,7 +13,7 @@ use crate::key::Key;
 use context::models::{Model, Thinking};
 use context::prompt;
 use context::prompt::Prompt;
-use context::settings::{ContextConfig, Dialect, Provider};
+use context::settings::{ContextConfig, Dialect};
 
 const VENDOR: &str = "api.openai.com";
 
@@ -60,9 +60,7 @@ impl OpenAi {
 
     pub(super) fn request(&self, prompt: &Prompt, key: Option<&Key>, without: &[Field]) -> Result<Request, Failure> {
         let mut headers = vec![super::plain(super::JSON)];
-        if let Some(key) = super::api_key(key, &self.address, Provider::OpenAi)? {
-            headers.push(super::bearer(key));
-        }
+        headers.extend(super::api_key(key, &self.address, "context", true)?.map(super::bearer));
         let body = super::bytes(&self.body(prompt, without));
         Ok(Request { url: self.address.join("/v1/chat/completions"), headers, body })
     }

@@ -1,13 +1,10 @@
 //! Rerankers: how well documents answer a query. Cohere, Voyage, Jina, TEI, and the servers that speak like one of
 //! them. They ask alike and answer in five shapes, which are read as one.
 
-use std::time::SystemTime;
-
-use reqwest::header::HeaderMap;
 use serde_json::{Value, json};
 
 use super::address::Address;
-use super::refusal::{self, Refusal, Who};
+use super::refusal::Who;
 use super::{JSON, Protocol, Request, bearer, bytes, parsed, plain};
 use crate::key::Key;
 use crate::{Failure, FailureKind};
@@ -137,10 +134,8 @@ impl Rerank {
 }
 
 impl Protocol for Rerank {
-    fn refusal(&self, status: u16, headers: &HeaderMap, body: &[u8], now: SystemTime) -> Refusal {
-        let who =
-            Who { base: self.address.origin(), model: &self.model, ollama: false, section: "rerank", fields: &[] };
-        refusal::read(&who, status, headers, body, now)
+    fn who(&self) -> Who<'_> {
+        Who { base: self.address.origin(), model: &self.model, ollama: false, section: "rerank", fields: &[] }
     }
 }
 

@@ -115,7 +115,7 @@ impl Driven {
     fn new(store: &BTreeMap<String, String>) -> Self {
         let mut plan = Publisher::default();
         assert_eq!(plan.on(Event::Wanted(store.clone())), None);
-        let next = Some(plan.begin());
+        let next = Some(Effect::Claim);
         Driven { plan, next }
     }
 
@@ -214,7 +214,7 @@ proptest! {
     ) {
         let mut plan = Publisher::default();
         plan.on(Event::Wanted(before.clone()));
-        let mut effect = Some(plan.begin());
+        let mut effect = Some(Effect::Claim);
         let (mut model, mut store, mut told, mut turns) = (Model::default(), before, 0, 0);
         while let Some(now) = effect.take() {
             turns += 1;

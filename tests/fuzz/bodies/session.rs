@@ -97,7 +97,7 @@ impl Session {
             .expect("the engine starts");
         let begun = Instant::now();
         let job = loop {
-            match engine.handle.sync(Scope::default()) {
+            match engine.handle.sync(Scope::default(), false, None) {
                 Ok(job) => break job,
                 Err(error) => assert!(begun.elapsed() < PATIENCE, "{error}"),
             }

@@ -1,9 +1,8 @@
 //! Files without text, found by their names: beside the hits, for there is nothing in them to be ranked by.
 
-use note::{Private, VaultPath};
+use super::super::access::Served;
+use note::VaultPath;
 use protocol::search::Attachment;
-
-use crate::shared::VaultShared;
 
 /// Files of an answer at most.
 const MOST: usize = 5;
@@ -12,14 +11,14 @@ const MOST: usize = 5;
 const SHORTEST: usize = 3;
 
 /// The files of a vault whose names have all words of `text`, as whole words or as beginnings of words; without those
-/// that are hidden from the caller.
-pub(super) fn named(vault: &VaultShared, text: &str, hidden: Option<&Private>) -> Vec<Attachment> {
+/// that are hidden from the asker.
+pub(super) fn named(Served { vault, hidden, .. }: &Served, text: &str) -> Vec<Attachment> {
     let wanted = words(text);
     if wanted.iter().map(|word| word.chars().count()).sum::<usize>() < SHORTEST {
         return Vec::new();
     }
     let attachments = vault.attachments.load();
-    let is_shown = |path: &&VaultPath| !hidden.is_some_and(|hidden| hidden.covers_path(path));
+    let is_shown = |path: &&VaultPath| !hidden.as_ref().is_some_and(|hidden| hidden.covers_path(path));
     let fits = |path: &&VaultPath| {
         let name = words(path.file_name());
         wanted.iter().all(|word| name.iter().any(|part| part.starts_with(word.as_str())))

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::super::access::Served;
 use super::super::vectors::QueryVectors;
-use super::super::{CallError, Cancel, Handle, SearchRequest, VaultShared, recent};
-use super::Served;
+use super::super::{CallError, Cancel, Handle, SearchRequest, VaultShared, permission};
 use context::models::Price;
 use index::search;
 use index::search::question;
@@ -31,7 +31,7 @@ pub(super) fn expands_for(
         return (wanted, None);
     }
     if !request.audience.is_assistant() {
-        let waits = recent::waits_for_yes(engine, "", vaults);
+        let waits = permission::waits_for_yes(engine, "", vaults);
         let warning = |waits| format!("the query was not expanded: {waits}");
         return waits.map_or((wanted, None), |waits| (Expand::Off, Some(warning(waits))));
     }
@@ -39,7 +39,7 @@ pub(super) fn expands_for(
         !engine.0.questions.questioner(&config, &engine.0.provider).is_ok_and(|asked| asked.model.price == Price::Free)
     };
     let barred =
-        (!config.assistants_may_spend && costs()) || recent::may_ask(engine, request.audience, "", vaults).is_err();
+        (!config.assistants_may_spend && costs()) || permission::may_ask(engine, request.audience, "", vaults).is_err();
     (if barred { Expand::Off } else { wanted }, None)
 }
 

@@ -3,10 +3,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::super::access::{self, not_found, parse_path};
+use super::super::access::{self, Served, not_found, parse_path};
 use super::super::resolve;
 use super::super::{CallError, VaultShared};
-use super::{Served, Wanted};
+use super::Wanted;
 use crate::disk_access::Hangs;
 use index::search;
 use index::search::Part;

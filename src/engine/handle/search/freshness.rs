@@ -3,13 +3,12 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::super::access::read;
-use crate::decide::NotePipeline;
+use super::super::access::{Served, read};
 use crate::disk_access::{Hangs, Pending, STATES_WITHIN};
 use crate::indexer::disk::Disk;
 use crate::shared::VaultShared;
+use index::NoteEntry;
 use index::search::Answer;
-use index::{NoteEntry, Snapshot};
 use note::{FileStat, Private, VaultPath};
 use protocol::hit::Hit;
 
@@ -46,14 +45,10 @@ impl Look {
     }
 }
 
-/// Marks hits whose note is no longer what was indexed. If the vault does not answer in time, the search does not wait:
-/// the answer carries a warning, and the paths of which nothing is known come back beside it.
-pub(in crate::handle) fn mark(
-    mut answer: Answer,
-    vault: &VaultShared,
-    snapshot: &Snapshot,
-    look: Option<Look>,
-) -> (Answer, HashSet<String>) {
+/// Marks hits whose note is no longer what was indexed, and leaves out those of notes that have become hidden from the
+/// asker since. If the vault does not answer in time, the search does not wait: the answer carries a warning.
+pub(in crate::handle) fn marked(mut answer: Answer, served: &Served, look: Option<Look>) -> Answer {
+    let Served { vault, snapshot, hidden, .. } = served;
     let not_asked = |path: &&str| look.as_ref().is_none_or(|look| !look.asked.contains(*path));
     let others: HashSet<&str> = answer.hits.iter().map(|hit| hit.path.as_str()).filter(not_asked).collect();
     let others = others.into_iter().filter_map(VaultPath::parse).filter_map(|path| snapshot.note_at(&path));
@@ -74,17 +69,16 @@ pub(in crate::handle) fn mark(
             vault.name
         ));
     }
-    (answer, unknown)
+    if let Some(hidden) = hidden {
+        leave_hidden_out(&mut answer.hits, &unknown, served, hidden);
+    }
+    answer
 }
 
 /// Leaves out the hits of notes that have become private since they were indexed, or that cannot be read now. A note of
 /// which it is `unknown` whether it changed may have become private, too.
-pub(in crate::handle) fn leave_hidden_out(
-    (hits, unknown): (&mut Vec<Hit>, &HashSet<String>),
-    vault: &VaultShared,
-    (snapshot, pipeline): (&Snapshot, &NotePipeline),
-    hidden: &Private,
-) {
+fn leave_hidden_out(hits: &mut Vec<Hit>, unknown: &HashSet<String>, served: &Served, hidden: &Private) {
+    let Served { vault, snapshot, pipeline, .. } = served;
     let mut known: HashMap<String, bool> = HashMap::new();
     let is_shown = |path: &str| {
         let Some(path) = VaultPath::parse(path) else { return false };

@@ -3,13 +3,13 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use super::super::access::stored;
-use super::{CallError, Cancel, NotePipeline};
+use super::super::access::{Served, stored};
+use super::{CallError, Cancel};
 use context::ContextRecord;
-use index::{NoteEntry, NoteNo, Snapshot};
+use index::{NoteEntry, NoteNo};
 use note::chunk::line_ends;
 use note::fingerprint::ChunkId;
-use note::{NoteRules, Private, VaultPath};
+use note::{NoteRules, VaultPath};
 use protocol::audience::Audience;
 use protocol::hit::{Hit, LinkedNotes};
 use protocol::search::Include;
@@ -17,29 +17,20 @@ use protocol::search::Include;
 /// Linked notes that are named; `count` says how many there are.
 const NAMED: usize = 10;
 
-/// A vault that hits came from.
-pub(in crate::handle) struct Source<'a> {
-    pub(in crate::handle) vault: &'a str,
-    pub(in crate::handle) snapshot: &'a Snapshot,
-    pub(in crate::handle) pipeline: &'a NotePipeline,
-    /// Notes that do not exist for the caller.
-    pub(in crate::handle) hidden: Option<&'a Private>,
-}
-
 /// Adds to hits what the request asks for.
 pub(in crate::handle) fn add(
     include: &[Include],
     hits: &mut [Hit],
-    sources: &[Source<'_>],
+    served: &[Served],
     cancel: &Cancel,
 ) -> Result<(), CallError> {
     if include.is_empty() {
         return Ok(());
     }
-    let mut finders: Vec<Finder<'_>> = sources.iter().map(Finder::new).collect();
+    let mut finders: Vec<Finder<'_>> = served.iter().map(Finder::new).collect();
     for hit in hits {
         cancel.check()?;
-        let Some(finder) = finders.iter_mut().find(|finder| finder.source.vault == hit.vault) else { continue };
+        let Some(finder) = finders.iter_mut().find(|finder| finder.served.vault.name == hit.vault) else { continue };
         let Some(path) = VaultPath::parse(&hit.path) else { continue };
         for wanted in include {
             match wanted {
@@ -89,7 +80,7 @@ fn contextualized(hit: &Hit) -> String {
 
 /// What hits need to know about the notes of one vault: read once per note, however many hits it has.
 struct Finder<'a> {
-    source: &'a Source<'a>,
+    served: &'a Served,
     /// Links and backlinks.
     linked: HashMap<NoteNo, (LinkedNotes, LinkedNotes)>,
     /// Contexts by chunk.
@@ -97,14 +88,14 @@ struct Finder<'a> {
 }
 
 impl<'a> Finder<'a> {
-    fn new(source: &'a Source<'a>) -> Self {
-        Finder { source, linked: HashMap::new(), contexts: HashMap::new() }
+    fn new(served: &'a Served) -> Self {
+        Finder { served, linked: HashMap::new(), contexts: HashMap::new() }
     }
 
     fn add_links(&mut self, path: &VaultPath, hit: &mut Hit) {
-        let source = self.source;
-        let Some(note) = source.snapshot.note_at(path) else { return };
-        let (links, backlinks) = self.linked.entry(note.no).or_insert_with(|| source.links_of(note, NAMED));
+        let served = self.served;
+        let Some(note) = served.snapshot.note_at(path) else { return };
+        let (links, backlinks) = self.linked.entry(note.no).or_insert_with(|| links_of(served, note, NAMED));
         (hit.links, hit.backlinks) = (Some(links.clone()), Some(backlinks.clone()));
     }
 
@@ -112,7 +103,7 @@ impl<'a> Finder<'a> {
     /// meanwhile.
     fn add_quality(&mut self, path: &VaultPath, hit: &mut Hit) -> Result<(), CallError> {
         if !self.contexts.contains_key(path) {
-            let (record, contexts) = stored(self.source.pipeline, path)?.unzip();
+            let (record, contexts) = stored(&self.served.pipeline, path)?.unzip();
             let ids = record.into_iter().flat_map(|record| record.chunks).map(|chunk| chunk.id);
             self.contexts.insert(path.clone(), ids.zip(contexts.into_iter().flatten()).collect());
         }
@@ -127,19 +118,17 @@ impl<'a> Finder<'a> {
     }
 }
 
-impl Source<'_> {
-    /// The notes that a note links to, and those that link to it; `most` of each are named.
-    pub(in crate::handle) fn links_of(&self, note: &NoteEntry, most: usize) -> (LinkedNotes, LinkedNotes) {
-        let targets = note.links().filter_map(|target| self.snapshot.resolve(target, &note.path));
-        let targets: BTreeSet<NoteNo> = targets.filter(|no| *no != note.no).collect();
-        (self.shown(targets, most), self.shown(self.snapshot.backlinks(note.no, &Cancel::default()), most))
-    }
+/// The notes that a note links to, and those that link to it; `most` of each are named.
+pub(in crate::handle) fn links_of(served: &Served, note: &NoteEntry, most: usize) -> (LinkedNotes, LinkedNotes) {
+    let snapshot = &served.snapshot;
+    let targets = note.links().filter_map(|target| snapshot.resolve(target, &note.path));
+    let targets: BTreeSet<NoteNo> = targets.filter(|no| *no != note.no).collect();
+    (shown(served, targets, most), shown(served, snapshot.backlinks(note.no, &Cancel::default()), most))
+}
 
-    fn shown(&self, notes: impl IntoIterator<Item = NoteNo>, most: usize) -> LinkedNotes {
-        let notes = notes.into_iter().filter_map(|no| self.snapshot.note(no));
-        let shown = notes.filter(|note| !self.hidden.is_some_and(|hidden| hidden.covers(&note.path, note.tags())));
-        let mut paths: Vec<&str> = shown.map(|note| note.path.as_str()).collect();
-        paths.sort_unstable();
-        LinkedNotes { count: paths.len() as u32, notes: paths.into_iter().take(most).map(str::to_owned).collect() }
-    }
+fn shown(served: &Served, notes: impl IntoIterator<Item = NoteNo>, most: usize) -> LinkedNotes {
+    let notes = notes.into_iter().filter_map(|no| served.snapshot.note(no));
+    let mut paths: Vec<&str> = notes.filter(|note| served.shows(note)).map(|note| note.path.as_str()).collect();
+    paths.sort_unstable();
+    LinkedNotes { count: paths.len() as u32, notes: paths.into_iter().take(most).map(str::to_owned).collect() }
 }

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::super::access::{in_range, ready};
 use super::super::{
-    CallError, Cancel, Contextual, Handle, SearchFilter, SearchRequest, VaultShared, generations, recent,
+    CallError, Cancel, Contextual, Handle, SearchFilter, SearchRequest, VaultShared, generations, permission,
 };
 use super::vaults;
 use crate::rerank::Reranker;
@@ -27,11 +27,11 @@ pub(super) struct Wanted {
     /// The time that the query's words name.
     pub(super) time: Option<search::Asked>,
     pub(super) min_score: f32,
-    pub(super) judge: Judge,
+    pub(super) reranking: Reranking,
 }
 
 /// Who puts what is found in its last order.
-pub(super) enum Judge {
+pub(super) enum Reranking {
     Nobody,
     /// A reranker should, and why it does not.
     Waits(String),
@@ -68,7 +68,7 @@ impl Wanted {
         };
         let mut options = options(
             engine,
-            &Asked {
+            &Requested {
                 mode: request.mode,
                 limit: request.limit,
                 per_note: request.per_note,
@@ -83,7 +83,7 @@ impl Wanted {
         if !(0.0..=1.0).contains(&min_score) {
             return Err(CallError::Invalid(format!("`min_score` must be 0 to 1, as scores are, not {min_score}")));
         }
-        let judge = judge(engine, request)?;
+        let reranking = reranking(engine, request)?;
         let now = jiff::Zoned::now();
         options.boosts.today = Some(now.date());
         weigh(&mut options.boosts, request.boosts.as_ref())?;
@@ -103,20 +103,20 @@ impl Wanted {
             let shown = vaults.iter().zip(&opened).map(|(vault, (snapshot, pipeline))| {
                 (vault.name.as_str(), &**snapshot, hide.then(|| pipeline.private.clone()))
             });
-            let teams = if vault.is_none() { engine.0.teams.admitted(&parsed) } else { Vec::new() };
+            let teams = if vault.is_none() { vaults::admitted_teams(engine, &parsed) } else { Vec::new() };
             parsed = search::settled(parsed, &parse, (&shown.collect::<Vec<_>>(), &teams), &options)?;
         }
         parsed.warnings.extend(vaults::unknown(engine, parsed.vaults()));
         let time = if options.boosts.date_weight > 0.0 { search::asked(&parsed.words, now.date()) } else { None };
         options.boosts.asked = time.as_ref().map(|time| time.when);
         time.iter().for_each(|time| parsed.read_time(&time.words));
-        Ok(Wanted { vaults, excluded, left_out, options, parsed, time, min_score, judge })
+        Ok(Wanted { vaults, excluded, left_out, options, parsed, time, min_score, reranking })
     }
 }
 
 /// What a request says of [`Options`]; the configuration sets the rest.
 #[derive(Default)]
-pub(in crate::handle) struct Asked {
+pub(in crate::handle) struct Requested {
     pub(in crate::handle) mode: Option<Mode>,
     pub(in crate::handle) limit: Option<usize>,
     pub(in crate::handle) per_note: Option<usize>,
@@ -127,7 +127,7 @@ pub(in crate::handle) struct Asked {
 }
 
 /// The options of a search: what the request says, and what the configuration says of the rest.
-pub(in crate::handle) fn options(engine: &Handle, asked: &Asked) -> Result<Options, CallError> {
+pub(in crate::handle) fn options(engine: &Handle, asked: &Requested) -> Result<Options, CallError> {
     let search = engine.0.config.load().search.clone();
     let limit = in_range("limit", asked.limit.unwrap_or(search.limit), MAX_HITS)?;
     if asked.per_note == Some(0) {
@@ -182,24 +182,26 @@ fn weigh(boosts: &mut Boosts, asked: Option<&BoostWeights>) -> Result<(), CallEr
 
 /// The reranker, if it is to judge what is found. A user who asks for it agrees to it, for this search. While a query is
 /// being typed it would be paid for every letter, so then one that costs judges only if the request says so.
-fn judge(engine: &Handle, request: &SearchRequest) -> Result<Judge, CallError> {
+fn reranking(engine: &Handle, request: &SearchRequest) -> Result<Reranking, CallError> {
     let SearchRequest { rerank: wanted, audience, prefix, .. } = *request;
     let reranker = match (wanted, engine.0.reranker.load_full()) {
-        (Some(false), _) | (None, None) => return Ok(Judge::Nobody),
+        (Some(false), _) | (None, None) => return Ok(Reranking::Nobody),
         (Some(true), None) => {
             let message = "there is no reranker: `[rerank] provider` in the configuration names one; `situated models add \
                            cross-encoder ORG/NAME` has one in this process";
             return Err(CallError::Invalid(message.to_owned()));
         }
-        (None, Some(reranker)) if !reranker.is_always_asked() => return Ok(Judge::Nobody),
-        (None, Some(reranker)) if prefix && !reranker.is_free() => return Ok(Judge::Nobody),
+        (None, Some(reranker)) if !reranker.is_always_asked() => return Ok(Reranking::Nobody),
+        (None, Some(reranker)) if prefix && !reranker.is_free() => return Ok(Reranking::Nobody),
         (_, Some(reranker)) => reranker,
     };
     if !reranker.is_agreed() && (wanted != Some(true) || audience.is_assistant()) {
-        return Ok(Judge::Waits("not reranked: the reranker waits for your yes: `situated contexts start`".to_owned()));
+        return Ok(Reranking::Waits(
+            "not reranked: the reranker waits for your yes: `situated contexts start`".to_owned(),
+        ));
     }
-    let barred = recent::may_spend(engine, audience, !reranker.is_free(), "the reranker").err();
-    Ok(barred.map_or(Judge::Asked(reranker), |barred| Judge::Waits(format!("not reranked: {barred}"))))
+    let barred = permission::may_spend(engine, audience, !reranker.is_free(), "the reranker").err();
+    Ok(barred.map_or(Reranking::Asked(reranker), |barred| Reranking::Waits(format!("not reranked: {barred}"))))
 }
 
 /// What a request asks for: its query, and its filter as if the query had said it.

@@ -5,7 +5,9 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-use super::{CallError, Cancel, NotePipeline, Served};
+use super::super::access::Served;
+use super::{CallError, Cancel};
+use crate::decide::NotePipeline;
 use crate::disk_access::TEXT_WITHIN;
 use crate::indexer::disk::Disk;
 use index::embed::input::{hash_without_context, inputs_within};
@@ -22,57 +24,55 @@ const MAKES_FOR: Duration = Duration::from_secs(5);
 /// Notes that are read at a time.
 const BATCH: usize = 64;
 
-impl Served {
-    /// Switches to the vectors of texts alone; returns a warning if some are missing. The first search of a snapshot
-    /// reads them.
-    pub(super) fn leave_contexts_out(&mut self, cancel: &Cancel) -> Result<Option<String>, CallError> {
-        cancel.check()?;
-        let known = self.snapshot.known_without_contexts().cloned();
-        let found = known.map_or_else(|| self.read_texts_alone(cancel), |known| Ok(Ok(known)))?;
-        let vault = &self.vault.name;
-        let WithoutContexts { snapshot, lacking } = match found {
-            Ok(found) => found,
-            Err(left) => {
-                let notes = self.snapshot.note_count();
-                return Ok(Some(format!(
-                    "`{vault}`: vectors without contexts are being made, and {left} of {notes} notes have none yet, so those \
-                     with contexts count; ask again"
-                )));
-            }
-        };
-        let said = (lacking > 0).then(|| {
-            let chunks = snapshot.chunk_count();
-            let advice = if self.pipeline.service.embedder.is_local_and_fast() {
-                "they are made when their notes have been looked at"
-            } else {
-                "`[embed] text_vectors = true` has them made"
-            };
-            format!(
-                "`{vault}`: {lacking} of {chunks} chunks have no vectors without their context, so theirs count with it; \
-                 {advice}"
-            )
-        });
-        self.snapshot = snapshot;
-        Ok(said)
-    }
-
-    /// The snapshot with the vectors of texts alone, or how many notes still lack them.
-    fn read_texts_alone(&self, cancel: &Cancel) -> Result<Result<WithoutContexts, usize>, CallError> {
-        let pipeline = &*self.pipeline;
-        // If the store cannot be read, no chunk has such vectors.
-        let records = pipeline.store.notes().unwrap_or_default();
-        let left = make(pipeline, &records, cancel)?;
-        if left > 0 {
-            return Ok(Err(left));
+/// Switches to the vectors of texts alone; returns a warning if some are missing. The first search of a snapshot
+/// reads them.
+pub(super) fn leave_contexts_out(served: &mut Served, cancel: &Cancel) -> Result<Option<String>, CallError> {
+    cancel.check()?;
+    let known = served.snapshot.known_without_contexts().cloned();
+    let found = known.map_or_else(|| read_texts_alone(served, cancel), |known| Ok(Ok(known)))?;
+    let vault = &served.vault.name;
+    let WithoutContexts { snapshot, lacking } = match found {
+        Ok(found) => found,
+        Err(left) => {
+            let notes = served.snapshot.note_count();
+            return Ok(Some(format!(
+                "`{vault}`: vectors without contexts are being made, and {left} of {notes} notes have none yet, so those \
+                 with contexts count; ask again"
+            )));
         }
-        let records: HashMap<NoteNo, NoteRecord> = records.into_iter().map(|record| (record.no, record)).collect();
-        let mut vectors_of = |note: &NoteEntry, position: usize| -> Option<Vec<WindowVector>> {
-            let record = records.get(&note.no).filter(|record| record.seq == note.seq)?;
-            let inputs: Vec<_> = alone(pipeline, record.chunks.get(position)?).collect();
-            pipeline.vectors.windows(&inputs).into_iter().collect()
+    };
+    let said = (lacking > 0).then(|| {
+        let chunks = snapshot.chunk_count();
+        let advice = if served.pipeline.service.embedder.is_local_and_fast() {
+            "they are made when their notes have been looked at"
+        } else {
+            "`[embed] text_vectors = true` has them made"
         };
-        Ok(Ok(self.snapshot.without_contexts(&mut vectors_of).clone()))
+        format!(
+            "`{vault}`: {lacking} of {chunks} chunks have no vectors without their context, so theirs count with it; \
+             {advice}"
+        )
+    });
+    served.snapshot = snapshot;
+    Ok(said)
+}
+
+/// The snapshot with the vectors of texts alone, or how many notes still lack them.
+fn read_texts_alone(served: &Served, cancel: &Cancel) -> Result<Result<WithoutContexts, usize>, CallError> {
+    let pipeline = &*served.pipeline;
+    // If the store cannot be read, no chunk has such vectors.
+    let records = pipeline.store.notes().unwrap_or_default();
+    let left = make(pipeline, &records, cancel)?;
+    if left > 0 {
+        return Ok(Err(left));
     }
+    let records: HashMap<NoteNo, NoteRecord> = records.into_iter().map(|record| (record.no, record)).collect();
+    let mut vectors_of = |note: &NoteEntry, position: usize| -> Option<Vec<WindowVector>> {
+        let record = records.get(&note.no).filter(|record| record.seq == note.seq)?;
+        let inputs: Vec<_> = alone(pipeline, record.chunks.get(position)?).collect();
+        pipeline.vectors.windows(&inputs).into_iter().collect()
+    };
+    Ok(Ok(served.snapshot.without_contexts(&mut vectors_of).clone()))
 }
 
 /// The inputs of a chunk's text alone, one per window. If the chunk has no context, they are its usual inputs.

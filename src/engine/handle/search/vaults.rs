@@ -17,6 +17,11 @@ pub(super) fn admitted(
     if Vec::is_empty(&admitted) { (excluded, admitted) } else { (admitted, excluded) }
 }
 
+/// The teams that are searched and that the query's conditions admit.
+pub(super) fn admitted_teams(engine: &Handle, parsed: &Parsed) -> Vec<String> {
+    engine.0.teams.names().into_iter().filter(|team| parsed.filter.admits_team(team)).collect()
+}
+
 /// What to say of the names among these that no vault and no team has.
 pub(in crate::handle) fn unknown(engine: &Handle, named: Vec<&str>) -> Option<String> {
     if named.is_empty() {

@@ -241,7 +241,7 @@ impl Line {
             }
             Line::Judgement(client, within) => {
                 let judged = client.judge("what?", &texts(), *within, account).await;
-                judged.map(|judged| assert_eq!((judged.scores.len(), judged.scores[0]), (2, Some(0.6))))
+                judged.map(|judged| assert_eq!((judged.len(), judged[0]), (2, Some(0.6))))
             }
             Line::Batch(batches, _, step) => {
                 let requests = ["one", "two"].map(|id| (id.to_owned(), prompt()));
