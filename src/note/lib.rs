@@ -79,8 +79,9 @@ pub struct Note {
     pub tags: Vec<String>,
     /// `^block-ids` without the caret, with its byte position, and Logseq's ids of blocks, with that of the block.
     pub block_ids: Vec<(String, usize)>,
-    /// Whether there is front matter, or the beginning of one, that cannot be read.
-    pub unread: bool,
+    /// Where front matter, or the beginning of one, is that cannot be read. What is in it is searched, but shown to no
+    /// model that writes contexts.
+    pub unread: Option<Range<usize>>,
     /// Spans not to be indexed: `%%comments%%`, HTML comments, and files that are written into addresses.
     pub hidden: Vec<Range<usize>>,
     /// Footnote references and tags between the words of a text, in order: `[^1]`, `<b>`. A reader sees no words there.
@@ -299,7 +300,7 @@ pub fn parse(path: &VaultPath, bytes: &[u8], rules: &NoteRules) -> Note {
     let at_top = fields::tags(&text, top, &fields);
     let mut tags = distinct_tags(front.tags.iter().chain(&at_top).map(String::as_str).chain(in_text));
     if let Some(tag) = guard.tag.filter(|_| !tags.iter().any(|tag| private::is_private(tag))) {
-        if guard.unread {
+        if guard.unread.is_some() {
             warnings.push(Warning { line: 1, message: GUARDED.to_owned() });
         }
         tags.push(tag);

@@ -52,7 +52,7 @@ impl Private {
     /// stays so while its front matter cannot be read.
     pub fn covers_now(&self, note: &Note, last: Option<impl IntoIterator<Item: AsRef<str>>>) -> bool {
         let was = || last.is_some_and(|tags| tags.into_iter().any(|tag| is_private(tag.as_ref())));
-        self.covers_note(note) || (note.unread && was())
+        self.covers_note(note) || (note.unread.is_some() && was())
     }
 
     /// As [`Private::covers`], of a file without tags.
