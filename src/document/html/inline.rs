@@ -1,6 +1,7 @@
 //! Elements that the converter would write as Markdown where none can stand: in code, in headings, around blocks; and
 //! elements that no reader sees.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -17,55 +18,6 @@ const MARKING: [&str; 14] = ["a", "b", "strong", "i", "em", "cite", "del", "s", 
 
 const HEADINGS: [&str; 6] = ["h1", "h2", "h3", "h4", "h5", "h6"];
 
-/// Elements that a page may hide.
-const HIDEABLE: [&str; 45] = [
-    "div",
-    "p",
-    "span",
-    "section",
-    "article",
-    "aside",
-    "main",
-    "header",
-    "footer",
-    "figure",
-    "figcaption",
-    "details",
-    "summary",
-    "blockquote",
-    "ul",
-    "ol",
-    "li",
-    "dl",
-    "dt",
-    "dd",
-    "table",
-    "tr",
-    "td",
-    "th",
-    "tbody",
-    "thead",
-    "form",
-    "label",
-    "button",
-    "small",
-    "a",
-    "b",
-    "strong",
-    "i",
-    "em",
-    "h1",
-    "h2",
-    "h3",
-    "h4",
-    "h5",
-    "h6",
-    "pre",
-    "code",
-    "img",
-    "input",
-];
-
 /// What the elements of a page share while it is converted.
 #[derive(Default)]
 pub(super) struct Inline {
@@ -80,8 +32,15 @@ pub(super) struct Inline {
 const LANGUAGE: char = '\u{1A}';
 
 impl Inline {
-    /// Adds the handlers to a converter.
-    pub(super) fn handle(shared: &Arc<Inline>, converter: HtmlToMarkdownBuilder) -> HtmlToMarkdownBuilder {
+    /// Adds the handlers to a converter of a page with elements of these names.
+    pub(super) fn handle(
+        shared: &Arc<Inline>,
+        converter: HtmlToMarkdownBuilder,
+        names: &BTreeSet<String>,
+    ) -> HtmlToMarkdownBuilder {
+        // A page that hides itself as a whole shows itself by a script.
+        let hideable = names.iter().map(String::as_str).filter(|name| !["html", "body"].contains(name));
+
         let own = || Arc::clone(shared);
         let (title, marking, heading, code, block, line_break) = (own(), own(), own(), own(), own(), own());
         converter
@@ -104,12 +63,9 @@ impl Inline {
             .add_handler(vec!["br"], move |handlers: &dyn Handlers, element: Element<'_>| {
                 if line_break.is_in_code() { Some("\n".to_owned().into()) } else { handlers.fallback(element) }
             })
-            .add_handler(
-                HIDEABLE.to_vec(),
-                |handlers: &dyn Handlers, element: Element<'_>| {
-                    if is_hidden(&element) { None } else { handlers.fallback(element) }
-                },
-            )
+            .add_handler(hideable.chain(["div"]).collect(), |handlers: &dyn Handlers, element: Element<'_>| {
+                if is_hidden(&element) { None } else { handlers.fallback(element) }
+            })
     }
 
     /// What the page's `<title>` says.
