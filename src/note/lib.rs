@@ -55,8 +55,6 @@ pub struct Note {
     pub text: String,
     /// Hash of the file's bytes as read.
     pub hash: TextHash,
-    /// What the bytes were.
-    pub encoding: Encoding,
     /// The front matter, empty if there is none.
     pub front: FrontMatter,
     /// Where the body starts in `text`: after byte order mark and front matter.
@@ -90,19 +88,6 @@ pub struct Note {
     pub unclosed: Option<Range<usize>>,
     /// What was odd.
     pub warnings: Vec<Warning>,
-}
-
-/// How the bytes of a note were read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Encoding {
-    /// UTF-8.
-    Utf8,
-    /// UTF-8 with a byte order mark.
-    Utf8Bom,
-    /// UTF-16, little or big endian, told by its byte order mark or by its nulls.
-    Utf16,
-    /// None of these: invalid sequences were replaced by U+FFFD.
-    Lossy,
 }
 
 /// A heading, ATX or setext.
@@ -272,7 +257,7 @@ pub const GUARDED: &str = "front matter cannot be read and names a private tag: 
 
 /// Parses a note. Never fails, never panics, linear in the length of `bytes`.
 pub fn parse(path: &VaultPath, bytes: &[u8], rules: &NoteRules) -> Note {
-    let decode::Decoded { text, encoding, start, warning } = decode::decode(bytes);
+    let decode::Decoded { text, start, warning } = decode::decode(bytes);
     let mut warnings: Vec<Warning> = warning.into_iter().collect();
     let format = path.format();
     let Structure { pass, mut front, guard, body } = Structure::read(format, &text, start, &mut warnings);
@@ -310,7 +295,6 @@ pub fn parse(path: &VaultPath, bytes: &[u8], rules: &NoteRules) -> Note {
     let named = kind::named(path, rules);
     Note {
         hash: crate::fingerprint::text_hash(bytes),
-        encoding,
         body,
         title: title(path, format, &text, top, &front, &outline),
         kind: front.kind.clone().or_else(|| kind::by_place(path, rules, named)),
