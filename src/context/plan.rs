@@ -215,9 +215,12 @@ pub fn plan(
 }
 
 impl Step {
+    fn new(action: Action, reason: Reason, chunk: usize, context: ContextSource) -> Self {
+        Step { action, reason, chunk, context, later: None, due: None }
+    }
+
     fn removal(chunk: usize, reason: Reason) -> Self {
-        let context = ContextSource::Fresh;
-        Step { action: Action::Remove, reason, chunk, context, later: None, due: None }
+        Step::new(Action::Remove, reason, chunk, ContextSource::Fresh)
     }
 }
 
@@ -401,7 +404,7 @@ impl Decision<'_> {
             let stays = wants_model || (old.paid && self.generation.costs);
             let context = if stays { ContextSource::Stored(donor) } else { self.rebuilt(chunk) };
             let due = wants_model.then_some(Reason::Rebuild);
-            return Step { action: Action::Regenerate, reason, chunk: index, context, later: None, due };
+            return Step { due, ..Step::new(Action::Regenerate, reason, index, context) };
         }
         let same_text = chunk.hash == old.hash;
         // A paid context stays as it is, unless contexts were off at the last decision; a template is computed from the
@@ -425,7 +428,7 @@ impl Decision<'_> {
         let context = ContextSource::Stored(donor);
         if same_text && same_context && notes.same_embedder {
             let reason = if notes.moved { Reason::NoteMoved } else { Reason::Unchanged };
-            return Step { action: Action::Keep, reason, chunk: index, context, later, due };
+            return Step { later, due, ..Step::new(Action::Keep, reason, index, context) };
         }
         let at_place = notes.at_place(chunk.keys[0], chunk.ordinal) == Some(donor);
         let reason = match () {
@@ -438,7 +441,7 @@ impl Decision<'_> {
             () if outdated || (old.paid && !same_context) => Reason::ContextualizerChanged,
             () => Reason::BodyChanged,
         };
-        Step { action: Action::Reembed, reason, chunk: index, context, later, due }
+        Step { later, due, ..Step::new(Action::Reembed, reason, index, context) }
     }
 
     /// The step for a chunk without a stored context: takes what the archive has of before, else a fresh context.
@@ -457,7 +460,7 @@ impl Decision<'_> {
         let chunk = &self.now.chunks[index];
         let due = (self.generation.costs && self.wants_model(chunk)).then_some(due);
         let context = if self.trigger == Trigger::Rebuild { self.rebuilt(chunk) } else { ContextSource::Fresh };
-        Step { action: Action::Regenerate, reason, chunk: index, context, later: None, due }
+        Step { due, ..Step::new(Action::Regenerate, reason, index, context) }
     }
 
     /// A context that was bought for a chunk's sections and text: from the archive, or from a stored chunk of the note
@@ -498,14 +501,9 @@ impl Decision<'_> {
             let due = due.filter(|_| !answers && outdated && self.wants_model(chunk)).map(|due| due.reason);
             let drifted = answers && found.sketch.left_in(chunk.text) < DRIFT_BELOW;
             let later = if drifted { Some(Reason::Drifted) } else { outdated.then_some(Reason::ContextualizerChanged) };
-            Some(Step {
-                action: Action::Reembed,
-                reason: if answers { Reason::ContextWritten } else { Reason::FoundInArchive },
-                chunk: index,
-                context,
-                later: later.filter(|_| due.is_none()),
-                due,
-            })
+            let reason = if answers { Reason::ContextWritten } else { Reason::FoundInArchive };
+            let later = later.filter(|_| due.is_none());
+            Some(Step { later, due, ..Step::new(Action::Reembed, reason, index, context) })
         };
         let own = self.bought(chunk, donor).and_then(taken);
         if own.as_ref().is_some_and(|own| own.due.is_none()) {
@@ -524,14 +522,7 @@ impl Decision<'_> {
         let (context, found) = self.bought(chunk, Some(donor))?;
         let fits =
             found.contextualizer == self.generation.contextualizer && found.sketch.left_in(chunk.text) >= DRIFT_BELOW;
-        fits.then_some(Step {
-            action: Action::Reembed,
-            reason: Reason::FoundInArchive,
-            chunk: index,
-            context,
-            later: None,
-            due: None,
-        })
+        fits.then(|| Step::new(Action::Reembed, Reason::FoundInArchive, index, context))
     }
 
     /// Why a rebuild or the daily sync should write a context anew that serves for now, if it should.
