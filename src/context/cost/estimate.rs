@@ -153,12 +153,7 @@ impl Work<'_> {
         for call in 0..calls {
             let now = wanted / calls + usize::from(call < wanted % calls);
             let own = self.scaled(self.note_frame());
-            let usage = match (cached, call) {
-                (false, _) => Usage { input: own.saturating_add(prefix), ..Usage::default() },
-                (true, 0) => Usage { input: own, cache_write: prefix, ..Usage::default() },
-                (true, _) => Usage { input: own, cache_read: prefix, ..Usage::default() },
-            };
-            self.call(usage, self.written(now));
+            self.call(behind(prefix, own, cached.then_some(call)), self.written(now));
         }
     }
 
@@ -192,12 +187,7 @@ impl Work<'_> {
         let cached = same && wanted.len() > 1 && self.is_cached(document);
         for (i, bytes) in wanted.iter().enumerate() {
             let own = self.scaled(self.tokens(*bytes) + CHUNK_FRAME + self.beside.1);
-            let usage = match (cached, i) {
-                (false, _) => Usage { input: own.saturating_add(prefix), ..Usage::default() },
-                (true, 0) => Usage { input: own, cache_write: prefix, ..Usage::default() },
-                (true, _) => Usage { input: own, cache_read: prefix, ..Usage::default() },
-            };
-            self.call(usage, self.context + self.beside.0);
+            self.call(behind(prefix, own, cached.then_some(i)), self.context + self.beside.0);
         }
     }
 
@@ -243,6 +233,16 @@ impl Work<'_> {
     /// Tokens of so many bytes, before the model's factor.
     fn tokens(&self, bytes: u64) -> f64 {
         bytes.min(MILLION * MILLION) as f64 * self.tokens_per_byte
+    }
+}
+
+/// What a call reads that has its `own` tokens behind the `prefix` of all calls; if that is cached, the number of the call
+/// is given, of which the first fills the cache.
+fn behind(prefix: u64, own: u64, cached: Option<usize>) -> Usage {
+    match cached {
+        None => Usage { input: own.saturating_add(prefix), ..Usage::default() },
+        Some(0) => Usage { input: own, cache_write: prefix, ..Usage::default() },
+        Some(_) => Usage { input: own, cache_read: prefix, ..Usage::default() },
     }
 }
 
