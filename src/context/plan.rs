@@ -199,17 +199,13 @@ pub fn plan(
             let gone = |chunk| Step::removal(chunk, Reason::NoteRemoved);
             Plan { reason: Reason::NoteRemoved, steps: (0..stored.chunks.len()).map(gone).collect() }
         }
-        (None, Some(now)) => {
-            let decision = Decision { stored: None, now, generation, trigger, archived };
-            let steps = (0..now.chunks.len()).map(|i| decision.fresh(i, Reason::NewNote)).collect();
-            Plan { reason: Reason::NewNote, steps }
-        }
-        (Some(stored), Some(now)) => {
-            let comparison = Comparison::new(stored, now, generation);
-            let decision = Decision { stored: Some(&comparison), now, generation, trigger, archived };
-            let mut steps: Vec<Step> = (0..now.chunks.len()).map(|i| decision.step(&comparison, i)).collect();
-            steps.extend(comparison.removals());
-            Plan { reason: comparison.note_reason(trigger, &steps), steps }
+        (stored, Some(now)) => {
+            let comparison = stored.map(|stored| Comparison::new(stored, now, generation));
+            let decision = Decision { comparison: comparison.as_ref(), now, generation, trigger, archived };
+            let mut steps: Vec<Step> = (0..now.chunks.len()).map(|i| decision.step(i)).collect();
+            steps.extend(comparison.iter().flat_map(Comparison::removals));
+            let reason = comparison.map_or(Reason::NewNote, |comparison| comparison.note_reason(trigger, &steps));
+            Plan { reason, steps }
         }
     }
 }
@@ -245,7 +241,8 @@ struct Comparison<'a> {
     same_structure: bool,
     same_chunker: bool,
     same_embedder: bool,
-    /// If the text is the same and only read otherwise: for each current chunk the stored one that it was.
+    /// If the text is the same and only read otherwise: for each current chunk the stored one that it was, whose context it
+    /// takes even if it has a new section.
     counterparts: Vec<usize>,
     /// See [`shift::shifted`].
     shifted: HashMap<usize, Option<usize>>,
@@ -319,12 +316,6 @@ impl<'a> Comparison<'a> {
         before.or((self.same_structure && !self.stored.chunks.is_empty()).then_some(0))
     }
 
-    /// The stored chunk whose context a chunk with a new section takes all the same: the section is as old as the note, and
-    /// only this version of the program reads its heading so.
-    fn counterpart(&self, index: usize) -> Option<usize> {
-        self.counterparts.get(index).copied()
-    }
-
     fn holds_new_section(&self, chunk: &CurrentChunk<'_>) -> bool {
         !self.same_structure && chunk.keys.iter().any(|key| !self.holders.contains_key(key))
     }
@@ -363,15 +354,9 @@ fn counterparts(stored: &StoredNote, now: &CurrentNote<'_>) -> Vec<usize> {
     now.chunks.iter().map(&mut of).collect()
 }
 
-impl CurrentChunk<'_> {
-    /// The key under which the archive has a context of its sections and text.
-    fn key(&self) -> ContextKey {
-        context_key(&self.keys, self.hash)
-    }
-}
-
 struct Decision<'a> {
-    stored: Option<&'a Comparison<'a>>,
+    /// With what is stored, if the note is known.
+    comparison: Option<&'a Comparison<'a>>,
     now: &'a CurrentNote<'a>,
     generation: &'a Generation,
     trigger: Trigger,
@@ -379,12 +364,13 @@ struct Decision<'a> {
 }
 
 impl Decision<'_> {
-    fn step(&self, notes: &Comparison<'_>, index: usize) -> Step {
+    fn step(&self, index: usize) -> Step {
         let chunk = &self.now.chunks[index];
+        let Some(notes) = self.comparison else { return self.fresh(index, Reason::NewNote) };
         let by_place = || notes.donor(chunk).filter(|_| !notes.holds_new_section(chunk));
         let donor = match notes.shifted.get(&index) {
             Some(was) => *was,
-            None => by_place().or_else(|| notes.counterpart(index)),
+            None => by_place().or_else(|| notes.counterparts.get(index).copied()),
         };
         let Some(donor) = donor else { return self.fresh(index, Reason::StructureChanged) };
         let old = &notes.stored.chunks[donor];
@@ -418,12 +404,15 @@ impl Decision<'_> {
             Some(Reason::Drifted | Reason::ContextualizerChanged | Reason::NewNote | Reason::StructureChanged)
         );
         // A text that is only further down in its section than before goes with its context.
-        let moved = old.paid && !same_text && due.is_none() && self.twin(chunk, Some(donor)).is_some();
+        let moved = || !same_text && due.is_none() && self.twin(chunk, Some(donor)).is_some();
+        // Without this, the daily sync would buy a context again that was bought for a text to which the chunk returned.
         if old.paid
-            && (outlived || moved)
-            && let Some(found) = self.returned(index, donor)
+            && (outlived || moved())
+            && let Some((context, found)) = self.bought(chunk, Some(donor))
+            && found.contextualizer == self.generation.contextualizer
+            && found.sketch.left_in(chunk.text) >= DRIFT_BELOW
         {
-            return found;
+            return Step::new(Action::Reembed, Reason::FoundInArchive, index, context);
         }
         let context = ContextSource::Stored(donor);
         if same_text && same_context && notes.same_embedder {
@@ -449,7 +438,7 @@ impl Decision<'_> {
         if let Some(found) = self.found(index, None) {
             return found;
         }
-        let reason = match (self.trigger, self.stored) {
+        let reason = match (self.trigger, self.comparison) {
             (Trigger::Rebuild, Some(_)) => Reason::Rebuild,
             _ => reason,
         };
@@ -466,7 +455,7 @@ impl Decision<'_> {
     /// A context that was bought for a chunk's sections and text: from the archive, or from a stored chunk of the note
     /// other than `donor`. This very plan may remove that chunk, and so move its context to the archive.
     fn bought(&self, chunk: &CurrentChunk<'_>, donor: Option<usize>) -> Option<(ContextSource, Archived)> {
-        let key = chunk.key();
+        let key = context_key(&chunk.keys, chunk.hash);
         if let Some(found) = (self.archived)(key) {
             return Some((ContextSource::Archive(key), found));
         }
@@ -475,7 +464,7 @@ impl Decision<'_> {
 
     /// The context of a stored chunk of the note, other than `donor`, with a chunk's sections and text.
     fn twin(&self, chunk: &CurrentChunk<'_>, donor: Option<usize>) -> Option<(ContextSource, Archived)> {
-        let stored = self.stored?.stored.chunks.iter().enumerate();
+        let stored = self.comparison?.stored.chunks.iter().enumerate();
         let mut twins = stored.filter(|(i, old)| old.paid && old.hash == chunk.hash && Some(*i) != donor);
         let (twin, old) = twins.find(|(_, old)| old.keys == chunk.keys)?;
         // `i64::MIN`: it was not written for a waiting request.
@@ -485,7 +474,7 @@ impl Decision<'_> {
 
     /// The step for a chunk whose context was bought before. A rebuild looks for none, since it makes everything anew.
     fn found(&self, index: usize, donor: Option<usize>) -> Option<Step> {
-        let old = donor.and_then(|donor| self.stored?.stored.chunks.get(donor));
+        let old = donor.and_then(|donor| self.comparison?.stored.chunks.get(donor));
         let (paid, due) = old.map_or((false, None), |old| (old.paid, old.due));
         if self.trigger == Trigger::Rebuild || (paid && due.is_none()) {
             return None;
@@ -513,16 +502,6 @@ impl Decision<'_> {
         let key = old.filter(|old| old.due.is_some()).map(|old| context_key(&old.keys, old.hash));
         let answer = key.and_then(|key| taken((ContextSource::Archive(key), (self.archived)(key)?)));
         answer.filter(|answer| answer.reason == Reason::ContextWritten).or(own)
-    }
-
-    /// The step for a chunk that got a context for another text meanwhile and is back at a text that a context was
-    /// bought for. Without it, the daily sync would buy that context again.
-    fn returned(&self, index: usize, donor: usize) -> Option<Step> {
-        let chunk = &self.now.chunks[index];
-        let (context, found) = self.bought(chunk, Some(donor))?;
-        let fits =
-            found.contextualizer == self.generation.contextualizer && found.sketch.left_in(chunk.text) >= DRIFT_BELOW;
-        fits.then(|| Step::new(Action::Reembed, Reason::FoundInArchive, index, context))
     }
 
     /// Why a rebuild or the daily sync should write a context anew that serves for now, if it should.
