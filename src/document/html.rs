@@ -55,7 +55,7 @@ fn converted(html: &str, is_xml: bool) -> Result<(Option<String>, String), Unrea
     let converter = converter.add_handler(vec!["tr", "th", "td"], marked).add_handler(vec!["table"], table);
     let inline = Arc::new(Inline::default());
     let names = tags(&html).map(|tag| tag.name.to_ascii_lowercase()).collect();
-    let converter = Inline::handle(&inline, converter, &names).build();
+    let converter = Inline::handle(&inline, converter, names).build();
     let tree = converter.html_to_tree(&html).map_err(|error| broken(error.to_string()))?;
     if depth(&tree) > DEEPEST {
         return Err(too_deep());
