@@ -327,6 +327,7 @@ fn has_comments(path: &VaultPath, rules: &NoteRules) -> bool {
 }
 
 /// What a text has besides its words.
+#[derive(Default)]
 struct Structure {
     pass: Pass,
     front: FrontMatter,
@@ -337,22 +338,19 @@ struct Structure {
 
 impl Structure {
     fn read(format: Format, text: &str, start: usize, warnings: &mut Vec<Warning>) -> Structure {
-        let pass = match format {
+        let none = Structure { body: start, ..Structure::default() };
+        match format {
             Format::Markdown | Format::Text | Format::Canvas | Format::Html | Format::Epub | Format::Docx => {
-                return Structure::of_markdown(text, start, warnings);
+                Structure::of_markdown(text, start, warnings)
             }
             Format::Org => {
                 let (pass, keywords) = org::pass(text, start);
-                return Structure { pass, front: frontmatter::typed(keywords), guard: Guard::default(), body: start };
+                Structure { pass, front: frontmatter::typed(keywords), ..none }
             }
-            Format::Rst => {
-                let (pass, guard) = (rst::pass(text, start), guard::look_in_rst(text));
-                return Structure { pass, front: FrontMatter::default(), guard, body: start };
-            }
-            Format::Base => plain::settings(text, start),
-            Format::Pdf | Format::Attachment => plain::pages(text, start),
-        };
-        Structure { pass, front: FrontMatter::default(), guard: Guard::default(), body: start }
+            Format::Rst => Structure { pass: rst::pass(text, start), guard: guard::look_in_rst(text), ..none },
+            Format::Base => Structure { pass: plain::settings(text, start), ..none },
+            Format::Pdf | Format::Attachment => Structure { pass: plain::pages(text, start), ..none },
+        }
     }
 
     fn of_markdown(text: &str, start: usize, warnings: &mut Vec<Warning>) -> Structure {
