@@ -300,9 +300,20 @@ impl<'a> Comparison<'a> {
         self.places.get(&(first, ordinal)).copied()
     }
 
-    /// The stored chunk whose context a current chunk takes: the one at its place, else the last one before
-    /// it that held its first section, else (text that appeared before the first heading) the first chunk.
-    fn donor(&self, chunk: &CurrentChunk<'_>) -> Option<usize> {
+    /// The stored chunk whose context a current chunk takes, if it takes one.
+    fn donor(&self, index: usize) -> Option<Donor<'a>> {
+        let chunk = &self.now.chunks[index];
+        let by_place = || self.by_place(chunk).filter(|_| !self.holds_new_section(chunk));
+        let index = match self.shifted.get(&index) {
+            Some(was) => *was,
+            None => by_place().or_else(|| self.counterparts.get(index).copied()),
+        }?;
+        Some(Donor { index, chunk: &self.stored.chunks[index] })
+    }
+
+    /// The stored chunk at a chunk's place, else the last one before it that held its first section, else (text that
+    /// appeared before the first heading) the first chunk.
+    fn by_place(&self, chunk: &CurrentChunk<'_>) -> Option<usize> {
         let first = *chunk.keys.first()?;
         if let Some(same) = self.at_place(first, chunk.ordinal) {
             return Some(same);
@@ -354,6 +365,13 @@ fn counterparts(stored: &StoredNote, now: &CurrentNote<'_>) -> Vec<usize> {
     now.chunks.iter().map(&mut of).collect()
 }
 
+/// A stored chunk whose context a current chunk takes.
+#[derive(Clone, Copy)]
+struct Donor<'a> {
+    index: usize,
+    chunk: &'a StoredChunk,
+}
+
 struct Decision<'a> {
     /// With what is stored, if the note is known.
     comparison: Option<&'a Comparison<'a>>,
@@ -365,38 +383,25 @@ struct Decision<'a> {
 
 impl Decision<'_> {
     fn step(&self, index: usize) -> Step {
+        let notes = self.comparison.and_then(|notes| Some((notes, notes.donor(index)?)));
+        match (self.trigger, notes) {
+            (Trigger::Rebuild, _) => self.rebuilt(index, notes.map(|(_, donor)| donor)),
+            (Trigger::Save, Some((notes, donor))) => {
+                self.found(index, Some(donor)).unwrap_or_else(|| self.kept(notes, index, donor))
+            }
+            (Trigger::Save, None) => self.found(index, None).unwrap_or_else(|| self.fresh(index)),
+        }
+    }
+
+    /// The step of a save for a chunk that has a stored context, and for which no better one was found.
+    fn kept(&self, notes: &Comparison<'_>, index: usize, donor: Donor<'_>) -> Step {
         let chunk = &self.now.chunks[index];
-        let Some(notes) = self.comparison else { return self.fresh(index, Reason::NewNote) };
-        let by_place = || notes.donor(chunk).filter(|_| !notes.holds_new_section(chunk));
-        let donor = match notes.shifted.get(&index) {
-            Some(was) => *was,
-            None => by_place().or_else(|| notes.counterparts.get(index).copied()),
-        };
-        let Some(donor) = donor else { return self.fresh(index, Reason::StructureChanged) };
-        let old = &notes.stored.chunks[donor];
-        // If nothing was paid for this chunk, it has a template. A context that was bought for this very text, at
-        // another time or for a note that came and went, is better and must not be bought again. If a paid context
-        // waits for its replacement, a bought one counts only if it is newer than the request.
-        if let Some(found) = self.found(index, Some(donor)) {
-            return found;
-        }
-        let wants_model = self.generation.costs && self.wants_model(chunk);
-        // A model does not outdate a template where no model's context was due.
-        let governed = old.paid || old.wanted || !self.generation.costs;
-        let outdated = governed && old.contextualizer != self.generation.contextualizer;
-        if self.trigger == Trigger::Rebuild {
-            let reason = if outdated { Reason::ContextualizerChanged } else { Reason::Rebuild };
-            // What a model wrote serves until the model has written again.
-            let stays = wants_model || (old.paid && self.generation.costs);
-            let context = if stays { ContextSource::Stored(donor) } else { self.rebuilt(chunk) };
-            let due = wants_model.then_some(Reason::Rebuild);
-            return Step { due, ..Step::new(Action::Regenerate, reason, index, context) };
-        }
+        let old = donor.chunk;
         let same_text = chunk.hash == old.hash;
         // A paid context stays as it is, unless contexts were off at the last decision; a template is computed from the
         // current note.
         let same_context = if old.paid { old.context_hash != *UNUSED } else { chunk.template_hash == old.context_hash };
-        let due = old.due.filter(|_| wants_model).map(|due| due.reason);
+        let due = old.due.filter(|_| self.wants_model(chunk)).map(|due| due.reason);
         let later = if due.is_some() { None } else { self.later(chunk, old) };
         // Whether a request waits already or not: only a rebuild replaces a context that this text had before.
         let outlived = matches!(
@@ -414,12 +419,12 @@ impl Decision<'_> {
         {
             return Step::new(Action::Reembed, Reason::FoundInArchive, index, context);
         }
-        let context = ContextSource::Stored(donor);
+        let context = ContextSource::Stored(donor.index);
         if same_text && same_context && notes.same_embedder {
             let reason = if notes.moved { Reason::NoteMoved } else { Reason::Unchanged };
             return Step { later, due, ..Step::new(Action::Keep, reason, index, context) };
         }
-        let at_place = notes.at_place(chunk.keys[0], chunk.ordinal) == Some(donor);
+        let at_place = notes.at_place(chunk.keys[0], chunk.ordinal) == Some(donor.index);
         let reason = match () {
             () if same_text && same_context => Reason::EmbedderChanged,
             () if !notes.same_chunker => Reason::ChunkerChanged,
@@ -427,34 +432,41 @@ impl Decision<'_> {
             () if !same_text => Reason::BodyChanged,
             () if !notes.same_structure => Reason::StructureChanged,
             () if notes.moved => Reason::NoteMoved,
-            () if outdated || (old.paid && !same_context) => Reason::ContextualizerChanged,
+            () if self.outdates(old) || (old.paid && !same_context) => Reason::ContextualizerChanged,
             () => Reason::BodyChanged,
         };
         Step { later, due, ..Step::new(Action::Reembed, reason, index, context) }
     }
 
-    /// The step for a chunk without a stored context: takes what the archive has of before, else a fresh context.
-    fn fresh(&self, index: usize, reason: Reason) -> Step {
-        if let Some(found) = self.found(index, None) {
-            return found;
-        }
-        let reason = match (self.trigger, self.comparison) {
-            (Trigger::Rebuild, Some(_)) => Reason::Rebuild,
-            _ => reason,
-        };
-        let due = match self.trigger {
-            Trigger::Rebuild => Reason::Rebuild,
-            Trigger::Save => reason,
-        };
+    /// The step of a save for a chunk without a stored context.
+    fn fresh(&self, index: usize) -> Step {
+        let reason = if self.comparison.is_some() { Reason::StructureChanged } else { Reason::NewNote };
+        let due = self.wants_model(&self.now.chunks[index]).then_some(reason);
+        Step { due, ..Step::new(Action::Regenerate, reason, index, ContextSource::Fresh) }
+    }
+
+    /// The step of a rebuild.
+    fn rebuilt(&self, index: usize, donor: Option<Donor<'_>>) -> Step {
         let chunk = &self.now.chunks[index];
-        let due = (self.generation.costs && self.wants_model(chunk)).then_some(due);
-        let context = if self.trigger == Trigger::Rebuild { self.rebuilt(chunk) } else { ContextSource::Fresh };
+        let due = self.wants_model(chunk).then_some(Reason::Rebuild);
+        let reason = match donor {
+            _ if self.comparison.is_none() => Reason::NewNote,
+            Some(donor) if self.outdates(donor.chunk) => Reason::ContextualizerChanged,
+            _ => Reason::Rebuild,
+        };
+        // What a model wrote serves until the model has written again. If none is asked about the chunk, it takes what was
+        // bought for its text when its note was larger, as on every save: the next save would find it.
+        let stays = |donor: &Donor<'_>| due.is_some() || (donor.chunk.paid && self.generation.costs);
+        let unasked = self.generation.costs && due.is_none();
+        let bought = || unasked.then(|| self.bought(chunk, None)).flatten().map(|(context, _)| context);
+        let stored = donor.filter(stays).map(|donor| ContextSource::Stored(donor.index));
+        let context = stored.or_else(bought).unwrap_or(ContextSource::Fresh);
         Step { due, ..Step::new(Action::Regenerate, reason, index, context) }
     }
 
     /// A context that was bought for a chunk's sections and text: from the archive, or from a stored chunk of the note
     /// other than `donor`. This very plan may remove that chunk, and so move its context to the archive.
-    fn bought(&self, chunk: &CurrentChunk<'_>, donor: Option<usize>) -> Option<(ContextSource, Archived)> {
+    fn bought(&self, chunk: &CurrentChunk<'_>, donor: Option<Donor<'_>>) -> Option<(ContextSource, Archived)> {
         let key = context_key(&chunk.keys, chunk.hash);
         if let Some(found) = (self.archived)(key) {
             return Some((ContextSource::Archive(key), found));
@@ -463,20 +475,23 @@ impl Decision<'_> {
     }
 
     /// The context of a stored chunk of the note, other than `donor`, with a chunk's sections and text.
-    fn twin(&self, chunk: &CurrentChunk<'_>, donor: Option<usize>) -> Option<(ContextSource, Archived)> {
+    fn twin(&self, chunk: &CurrentChunk<'_>, donor: Option<Donor<'_>>) -> Option<(ContextSource, Archived)> {
         let stored = self.comparison?.stored.chunks.iter().enumerate();
-        let mut twins = stored.filter(|(i, old)| old.paid && old.hash == chunk.hash && Some(*i) != donor);
+        let own = donor.map(|donor| donor.index);
+        let mut twins = stored.filter(|(i, old)| old.paid && old.hash == chunk.hash && Some(*i) != own);
         let (twin, old) = twins.find(|(_, old)| old.keys == chunk.keys)?;
         // `i64::MIN`: it was not written for a waiting request.
         let (contextualizer, sketch, written_at) = (old.contextualizer.clone(), old.sketch.clone(), i64::MIN);
         Some((ContextSource::Stored(twin), Archived { contextualizer, sketch, written_at }))
     }
 
-    /// The step for a chunk whose context was bought before. A rebuild looks for none, since it makes everything anew.
-    fn found(&self, index: usize, donor: Option<usize>) -> Option<Step> {
-        let old = donor.and_then(|donor| self.comparison?.stored.chunks.get(donor));
+    /// The step of a save for a chunk whose context was bought before, at another time or for a note that came and went: it is
+    /// better than a template, and must not be bought again. If a paid context waits for its replacement, a bought one
+    /// counts only if it is newer than the request.
+    fn found(&self, index: usize, donor: Option<Donor<'_>>) -> Option<Step> {
+        let old = donor.map(|donor| donor.chunk);
         let (paid, due) = old.map_or((false, None), |old| (old.paid, old.due));
-        if self.trigger == Trigger::Rebuild || (paid && due.is_none()) {
+        if paid && due.is_none() {
             return None;
         }
         let chunk = &self.now.chunks[index];
@@ -506,7 +521,7 @@ impl Decision<'_> {
 
     /// Why a rebuild or the daily sync should write a context anew that serves for now, if it should.
     fn later(&self, chunk: &CurrentChunk<'_>, old: &StoredChunk) -> Option<Reason> {
-        if !self.generation.costs || !self.wants_model(chunk) {
+        if !self.wants_model(chunk) {
             return None;
         }
         match () {
@@ -521,16 +536,16 @@ impl Decision<'_> {
         }
     }
 
-    /// The context that a rebuild gives a chunk without a model's context. If no model is asked about the chunk, it
-    /// takes what was bought for its text when its note was larger, as on every save: the next save would find it.
-    fn rebuilt(&self, chunk: &CurrentChunk<'_>) -> ContextSource {
-        let unasked = self.generation.costs && !self.wants_model(chunk);
-        let bought = unasked.then(|| self.bought(chunk, None)).flatten();
-        bought.map_or(ContextSource::Fresh, |(context, _)| context)
+    /// Whether the generation is another one than that of a stored context. A model does not outdate a template where no
+    /// model's context was due.
+    fn outdates(&self, old: &StoredChunk) -> bool {
+        let governed = old.paid || old.wanted || !self.generation.costs;
+        governed && old.contextualizer != self.generation.contextualizer
     }
 
+    /// Whether a model is to write the context of a chunk.
     fn wants_model(&self, chunk: &CurrentChunk<'_>) -> bool {
-        wants_model(chunk.has_words, self.now.chunks.len(), self.generation)
+        self.generation.costs && wants_model(chunk.has_words, self.now.chunks.len(), self.generation)
     }
 }
 
