@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use note::chunk::Chunk;
 use note::fingerprint::{ContextKey, SectionKey, TextHash, context_key};
-use note::{BlockKind, Link, LinkKind, Note};
+use note::{BlockKind, Heading, Link, LinkKind, Note};
 
 /// Front matter that a model sees besides title, aliases, tags, kind and date. Whatever else a note carries there,
 /// tokens and passwords above all, never leaves the machine.
@@ -47,7 +47,7 @@ pub struct Document {
     pub outline: Vec<(u8, String)>,
     /// Titles it links to, at most 20.
     pub links: Vec<String>,
-    /// The note's text without front matter, hidden parts removed as for searching. Links are written as words, embeds
+    /// The note's text without front matter, even such as cannot be read, hidden parts removed as for searching. Links are written as words, embeds
     /// as `[image: name]`, long code as its first and last lines; control characters are removed.
     pub text: String,
     /// Its chunks in order; spans into `text`.
@@ -92,7 +92,7 @@ impl Document {
             kind: note.kind.clone(),
             date: note.days.day().map(|date| date.strftime("%Y-%m-%d %A").to_string()),
             properties: properties(note),
-            outline: note.outline.iter().map(|heading| (heading.level, heading.text.clone())).collect(),
+            outline: note.outline.iter().filter(|h| is_shown(note, h)).map(|h| (h.level, h.text.clone())).collect(),
             links: links(note),
             passages: chunks.iter().enumerate().zip(spans).map(passage).collect(),
             text,
@@ -128,8 +128,13 @@ fn heading_path(note: &Note, chunk: &Chunk) -> Vec<String> {
         None => return Vec::new(),
     };
     let indices = above.iter().copied().chain(within.iter().filter_map(|section| section.heading));
-    let texts = indices.filter_map(|index| note.outline.get(index)).map(|heading| heading.text.clone());
-    texts.filter(|text| !text.is_empty()).collect()
+    let headings = indices.filter_map(|index| note.outline.get(index)).filter(|heading| is_shown(note, heading));
+    headings.map(|heading| heading.text.clone()).filter(|text| !text.is_empty()).collect()
+}
+
+/// Whether a heading is one, and no line of front matter that cannot be read.
+fn is_shown(note: &Note, heading: &Heading) -> bool {
+    note.unread.as_ref().is_none_or(|unread| !unread.contains(&heading.span.start))
 }
 
 fn properties(note: &Note) -> Vec<(String, String)> {
@@ -171,7 +176,8 @@ fn without_access(address: &str) -> &str {
 /// The titles of the notes that the body links to, each once, in order.
 fn links(note: &Note) -> Vec<String> {
     let mut titles: Vec<String> = Vec::new();
-    for link in note.links.iter().filter(|link| link.span.start >= note.body && !link.embed) {
+    let start = note.unread.as_ref().map_or(note.body, |unread| unread.end.max(note.body));
+    for link in note.links.iter().filter(|link| link.span.start >= start && !link.embed) {
         if titles.len() == MOST_LINKS {
             break;
         }
@@ -221,7 +227,7 @@ fn shown(note: &Note, chunks: &[Chunk]) -> (String, Vec<Range<usize>>) {
 /// first one counts.
 fn replaced(note: &Note, bounds: &[usize]) -> Vec<(Range<usize>, String)> {
     let mut replaced: Vec<(Range<usize>, String)> =
-        note.hidden.iter().map(|span| (span.clone(), String::new())).collect();
+        note.hidden.iter().chain(&note.unread).map(|span| (span.clone(), String::new())).collect();
     // A link with a comment in it is left as written, without the comment. One without an address held a file there.
     let holds_hidden = |span: &Range<usize>| {
         let next = note.hidden.partition_point(|hidden| hidden.end <= span.start);

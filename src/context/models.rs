@@ -183,7 +183,7 @@ fn said(id: &str, overrides: &[ModelOverride]) -> Result<Option<Row>, String> {
         if let Some(key) = ["provider", "id", "open"].into_iter().find(|key| table.contains_key(*key)) {
             return Err(wrong(format!("{key}: cannot be overridden")));
         }
-        let row = Row::try_from(table).map_err(wrong)?;
+        let row = Row::read(table).map_err(wrong)?;
         if is_meant(id, name) || is_meant(bare(id), name) {
             matching.push((name.len(), row));
         }
@@ -216,7 +216,7 @@ impl Models {
         let models: Models = toml::from_str(text).map_err(|e| e.message().to_owned())?;
         for row in &models.rows {
             let id = row.id.as_ref().ok_or("id: missing")?;
-            row.price("").map_err(|e| format!("{id}: {e}"))?;
+            row.check().and_then(|()| row.price("")).map_err(|e| format!("{id}: {e}"))?;
         }
         Ok(models)
     }

@@ -1,6 +1,8 @@
 //! A prompt in the user's own words, with placeholders: `{document}`, `{chunk}`, `{title}`, `{type}`, `{tags}`,
 //! `{path}`, `{min_words}`, `{max_words}`. Other braces stand for themselves. Pure.
 
+use strum::{EnumString, VariantNames};
+
 /// Presets by name, in the shapes that the documents of the specification give: S0's and S2's.
 pub const PRESETS: [(&str, &str); 2] = [
     (
@@ -20,7 +22,8 @@ pub const PRESETS: [(&str, &str); 2] = [
 ];
 
 /// What a name in braces stands for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, EnumString, VariantNames)]
+#[strum(serialize_all = "snake_case")]
 pub(super) enum Place {
     Document,
     Chunk,
@@ -31,17 +34,6 @@ pub(super) enum Place {
     MinWords,
     MaxWords,
 }
-
-const PLACES: [(&str, Place); 8] = [
-    ("document", Place::Document),
-    ("chunk", Place::Chunk),
-    ("title", Place::Title),
-    ("type", Place::Type),
-    ("tags", Place::Tags),
-    ("path", Place::Path),
-    ("min_words", Place::MinWords),
-    ("max_words", Place::MaxWords),
-];
 
 /// A piece of a prompt.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,11 +65,11 @@ impl OwnPrompt {
                 rest = after;
                 continue;
             };
-            let (_, place) = PLACES.iter().find(|(known, _)| *known == name).ok_or_else(|| unknown(name))?;
+            let place = name.parse().map_err(|_| unknown(name))?;
             if !plain.is_empty() {
                 parts.push(Part::Text(std::mem::take(&mut plain)));
             }
-            parts.push(Part::Place(*place));
+            parts.push(Part::Place(place));
             rest = after.get(name.len() + 1..).unwrap_or_default();
         }
         plain.push_str(rest);
@@ -113,7 +105,7 @@ fn is_name(text: &str) -> bool {
 }
 
 fn unknown(name: &str) -> String {
-    let names: Vec<&str> = PLACES.iter().map(|(name, _)| *name).collect();
+    let names = Place::VARIANTS;
     let meant = protocol::nearest::nearest(&name.to_lowercase(), names.iter().copied());
     let meant = meant.map_or_else(String::new, |meant| format!("; did you mean {{{meant}}}?"));
     let all: Vec<String> = names.iter().map(|name| format!("{{{name}}}")).collect();

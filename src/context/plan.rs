@@ -199,25 +199,24 @@ pub fn plan(
             let gone = |chunk| Step::removal(chunk, Reason::NoteRemoved);
             Plan { reason: Reason::NoteRemoved, steps: (0..stored.chunks.len()).map(gone).collect() }
         }
-        (None, Some(now)) => {
-            let decision = Decision { stored: None, now, generation, trigger, archived };
-            let steps = (0..now.chunks.len()).map(|i| decision.fresh(i, Reason::NewNote)).collect();
-            Plan { reason: Reason::NewNote, steps }
-        }
-        (Some(stored), Some(now)) => {
-            let comparison = Comparison::new(stored, now, generation);
-            let decision = Decision { stored: Some(&comparison), now, generation, trigger, archived };
-            let mut steps: Vec<Step> = (0..now.chunks.len()).map(|i| decision.step(&comparison, i)).collect();
-            steps.extend(comparison.removals());
-            Plan { reason: comparison.note_reason(trigger, &steps), steps }
+        (stored, Some(now)) => {
+            let comparison = stored.map(|stored| Comparison::new(stored, now, generation));
+            let decision = Decision { comparison: comparison.as_ref(), now, generation, trigger, archived };
+            let mut steps: Vec<Step> = (0..now.chunks.len()).map(|i| decision.step(i)).collect();
+            steps.extend(comparison.iter().flat_map(Comparison::removals));
+            let reason = comparison.map_or(Reason::NewNote, |comparison| comparison.note_reason(trigger, &steps));
+            Plan { reason, steps }
         }
     }
 }
 
 impl Step {
+    fn new(action: Action, reason: Reason, chunk: usize, context: ContextSource) -> Self {
+        Step { action, reason, chunk, context, later: None, due: None }
+    }
+
     fn removal(chunk: usize, reason: Reason) -> Self {
-        let context = ContextSource::Fresh;
-        Step { action: Action::Remove, reason, chunk, context, later: None, due: None }
+        Step::new(Action::Remove, reason, chunk, ContextSource::Fresh)
     }
 }
 
@@ -242,7 +241,8 @@ struct Comparison<'a> {
     same_structure: bool,
     same_chunker: bool,
     same_embedder: bool,
-    /// If the text is the same and only read otherwise: for each current chunk the stored one that it was.
+    /// If the text is the same and only read otherwise: for each current chunk the stored one that it was, whose context it
+    /// takes even if it has a new section.
     counterparts: Vec<usize>,
     /// See [`shift::shifted`].
     shifted: HashMap<usize, Option<usize>>,
@@ -300,9 +300,20 @@ impl<'a> Comparison<'a> {
         self.places.get(&(first, ordinal)).copied()
     }
 
-    /// The stored chunk whose context a current chunk takes: the one at its place, else the last one before
-    /// it that held its first section, else (text that appeared before the first heading) the first chunk.
-    fn donor(&self, chunk: &CurrentChunk<'_>) -> Option<usize> {
+    /// The stored chunk whose context a current chunk takes, if it takes one.
+    fn donor(&self, index: usize) -> Option<Donor<'a>> {
+        let chunk = &self.now.chunks[index];
+        let by_place = || self.by_place(chunk).filter(|_| !self.holds_new_section(chunk));
+        let index = match self.shifted.get(&index) {
+            Some(was) => *was,
+            None => by_place().or_else(|| self.counterparts.get(index).copied()),
+        }?;
+        Some(Donor { index, chunk: &self.stored.chunks[index] })
+    }
+
+    /// The stored chunk at a chunk's place, else the last one before it that held its first section, else (text that
+    /// appeared before the first heading) the first chunk.
+    fn by_place(&self, chunk: &CurrentChunk<'_>) -> Option<usize> {
         let first = *chunk.keys.first()?;
         if let Some(same) = self.at_place(first, chunk.ordinal) {
             return Some(same);
@@ -314,12 +325,6 @@ impl<'a> Comparison<'a> {
         };
         let before = holders.iter().rev().find(begins_by).or_else(|| holders.first()).copied();
         before.or((self.same_structure && !self.stored.chunks.is_empty()).then_some(0))
-    }
-
-    /// The stored chunk whose context a chunk with a new section takes all the same: the section is as old as the note, and
-    /// only this version of the program reads its heading so.
-    fn counterpart(&self, index: usize) -> Option<usize> {
-        self.counterparts.get(index).copied()
     }
 
     fn holds_new_section(&self, chunk: &CurrentChunk<'_>) -> bool {
@@ -360,15 +365,16 @@ fn counterparts(stored: &StoredNote, now: &CurrentNote<'_>) -> Vec<usize> {
     now.chunks.iter().map(&mut of).collect()
 }
 
-impl CurrentChunk<'_> {
-    /// The key under which the archive has a context of its sections and text.
-    fn key(&self) -> ContextKey {
-        context_key(&self.keys, self.hash)
-    }
+/// A stored chunk whose context a current chunk takes.
+#[derive(Clone, Copy)]
+struct Donor<'a> {
+    index: usize,
+    chunk: &'a StoredChunk,
 }
 
 struct Decision<'a> {
-    stored: Option<&'a Comparison<'a>>,
+    /// With what is stored, if the note is known.
+    comparison: Option<&'a Comparison<'a>>,
     now: &'a CurrentNote<'a>,
     generation: &'a Generation,
     trigger: Trigger,
@@ -376,38 +382,26 @@ struct Decision<'a> {
 }
 
 impl Decision<'_> {
-    fn step(&self, notes: &Comparison<'_>, index: usize) -> Step {
+    fn step(&self, index: usize) -> Step {
+        let notes = self.comparison.and_then(|notes| Some((notes, notes.donor(index)?)));
+        match (self.trigger, notes) {
+            (Trigger::Rebuild, _) => self.rebuilt(index, notes.map(|(_, donor)| donor)),
+            (Trigger::Save, Some((notes, donor))) => {
+                self.found(index, Some(donor)).unwrap_or_else(|| self.kept(notes, index, donor))
+            }
+            (Trigger::Save, None) => self.found(index, None).unwrap_or_else(|| self.fresh(index)),
+        }
+    }
+
+    /// The step of a save for a chunk that has a stored context, and for which no better one was found.
+    fn kept(&self, notes: &Comparison<'_>, index: usize, donor: Donor<'_>) -> Step {
         let chunk = &self.now.chunks[index];
-        let by_place = || notes.donor(chunk).filter(|_| !notes.holds_new_section(chunk));
-        let donor = match notes.shifted.get(&index) {
-            Some(was) => *was,
-            None => by_place().or_else(|| notes.counterpart(index)),
-        };
-        let Some(donor) = donor else { return self.fresh(index, Reason::StructureChanged) };
-        let old = &notes.stored.chunks[donor];
-        // If nothing was paid for this chunk, it has a template. A context that was bought for this very text, at
-        // another time or for a note that came and went, is better and must not be bought again. If a paid context
-        // waits for its replacement, a bought one counts only if it is newer than the request.
-        if let Some(found) = self.found(index, Some(donor)) {
-            return found;
-        }
-        let wants_model = self.generation.costs && self.wants_model(chunk);
-        // A model does not outdate a template where no model's context was due.
-        let governed = old.paid || old.wanted || !self.generation.costs;
-        let outdated = governed && old.contextualizer != self.generation.contextualizer;
-        if self.trigger == Trigger::Rebuild {
-            let reason = if outdated { Reason::ContextualizerChanged } else { Reason::Rebuild };
-            // What a model wrote serves until the model has written again.
-            let stays = wants_model || (old.paid && self.generation.costs);
-            let context = if stays { ContextSource::Stored(donor) } else { self.rebuilt(chunk) };
-            let due = wants_model.then_some(Reason::Rebuild);
-            return Step { action: Action::Regenerate, reason, chunk: index, context, later: None, due };
-        }
+        let old = donor.chunk;
         let same_text = chunk.hash == old.hash;
         // A paid context stays as it is, unless contexts were off at the last decision; a template is computed from the
         // current note.
         let same_context = if old.paid { old.context_hash != *UNUSED } else { chunk.template_hash == old.context_hash };
-        let due = old.due.filter(|_| wants_model).map(|due| due.reason);
+        let due = old.due.filter(|_| self.wants_model(chunk)).map(|due| due.reason);
         let later = if due.is_some() { None } else { self.later(chunk, old) };
         // Whether a request waits already or not: only a rebuild replaces a context that this text had before.
         let outlived = matches!(
@@ -415,19 +409,22 @@ impl Decision<'_> {
             Some(Reason::Drifted | Reason::ContextualizerChanged | Reason::NewNote | Reason::StructureChanged)
         );
         // A text that is only further down in its section than before goes with its context.
-        let moved = old.paid && !same_text && due.is_none() && self.twin(chunk, Some(donor)).is_some();
+        let moved = || !same_text && due.is_none() && self.twin(chunk, Some(donor)).is_some();
+        // Without this, the daily sync would buy a context again that was bought for a text to which the chunk returned.
         if old.paid
-            && (outlived || moved)
-            && let Some(found) = self.returned(index, donor)
+            && (outlived || moved())
+            && let Some((context, found)) = self.bought(chunk, Some(donor))
+            && found.contextualizer == self.generation.contextualizer
+            && found.sketch.left_in(chunk.text) >= DRIFT_BELOW
         {
-            return found;
+            return Step::new(Action::Reembed, Reason::FoundInArchive, index, context);
         }
-        let context = ContextSource::Stored(donor);
+        let context = ContextSource::Stored(donor.index);
         if same_text && same_context && notes.same_embedder {
             let reason = if notes.moved { Reason::NoteMoved } else { Reason::Unchanged };
-            return Step { action: Action::Keep, reason, chunk: index, context, later, due };
+            return Step { later, due, ..Step::new(Action::Keep, reason, index, context) };
         }
-        let at_place = notes.at_place(chunk.keys[0], chunk.ordinal) == Some(donor);
+        let at_place = notes.at_place(chunk.keys[0], chunk.ordinal) == Some(donor.index);
         let reason = match () {
             () if same_text && same_context => Reason::EmbedderChanged,
             () if !notes.same_chunker => Reason::ChunkerChanged,
@@ -435,35 +432,42 @@ impl Decision<'_> {
             () if !same_text => Reason::BodyChanged,
             () if !notes.same_structure => Reason::StructureChanged,
             () if notes.moved => Reason::NoteMoved,
-            () if outdated || (old.paid && !same_context) => Reason::ContextualizerChanged,
+            () if self.outdates(old) || (old.paid && !same_context) => Reason::ContextualizerChanged,
             () => Reason::BodyChanged,
         };
-        Step { action: Action::Reembed, reason, chunk: index, context, later, due }
+        Step { later, due, ..Step::new(Action::Reembed, reason, index, context) }
     }
 
-    /// The step for a chunk without a stored context: takes what the archive has of before, else a fresh context.
-    fn fresh(&self, index: usize, reason: Reason) -> Step {
-        if let Some(found) = self.found(index, None) {
-            return found;
-        }
-        let reason = match (self.trigger, self.stored) {
-            (Trigger::Rebuild, Some(_)) => Reason::Rebuild,
-            _ => reason,
-        };
-        let due = match self.trigger {
-            Trigger::Rebuild => Reason::Rebuild,
-            Trigger::Save => reason,
-        };
+    /// The step of a save for a chunk without a stored context.
+    fn fresh(&self, index: usize) -> Step {
+        let reason = if self.comparison.is_some() { Reason::StructureChanged } else { Reason::NewNote };
+        let due = self.wants_model(&self.now.chunks[index]).then_some(reason);
+        Step { due, ..Step::new(Action::Regenerate, reason, index, ContextSource::Fresh) }
+    }
+
+    /// The step of a rebuild.
+    fn rebuilt(&self, index: usize, donor: Option<Donor<'_>>) -> Step {
         let chunk = &self.now.chunks[index];
-        let due = (self.generation.costs && self.wants_model(chunk)).then_some(due);
-        let context = if self.trigger == Trigger::Rebuild { self.rebuilt(chunk) } else { ContextSource::Fresh };
-        Step { action: Action::Regenerate, reason, chunk: index, context, later: None, due }
+        let due = self.wants_model(chunk).then_some(Reason::Rebuild);
+        let reason = match donor {
+            _ if self.comparison.is_none() => Reason::NewNote,
+            Some(donor) if self.outdates(donor.chunk) => Reason::ContextualizerChanged,
+            _ => Reason::Rebuild,
+        };
+        // What a model wrote serves until the model has written again. If none is asked about the chunk, it takes what was
+        // bought for its text when its note was larger, as on every save: the next save would find it.
+        let stays = |donor: &Donor<'_>| due.is_some() || (donor.chunk.paid && self.generation.costs);
+        let unasked = self.generation.costs && due.is_none();
+        let bought = || unasked.then(|| self.bought(chunk, None)).flatten().map(|(context, _)| context);
+        let stored = donor.filter(stays).map(|donor| ContextSource::Stored(donor.index));
+        let context = stored.or_else(bought).unwrap_or(ContextSource::Fresh);
+        Step { due, ..Step::new(Action::Regenerate, reason, index, context) }
     }
 
     /// A context that was bought for a chunk's sections and text: from the archive, or from a stored chunk of the note
     /// other than `donor`. This very plan may remove that chunk, and so move its context to the archive.
-    fn bought(&self, chunk: &CurrentChunk<'_>, donor: Option<usize>) -> Option<(ContextSource, Archived)> {
-        let key = chunk.key();
+    fn bought(&self, chunk: &CurrentChunk<'_>, donor: Option<Donor<'_>>) -> Option<(ContextSource, Archived)> {
+        let key = context_key(&chunk.keys, chunk.hash);
         if let Some(found) = (self.archived)(key) {
             return Some((ContextSource::Archive(key), found));
         }
@@ -471,20 +475,23 @@ impl Decision<'_> {
     }
 
     /// The context of a stored chunk of the note, other than `donor`, with a chunk's sections and text.
-    fn twin(&self, chunk: &CurrentChunk<'_>, donor: Option<usize>) -> Option<(ContextSource, Archived)> {
-        let stored = self.stored?.stored.chunks.iter().enumerate();
-        let mut twins = stored.filter(|(i, old)| old.paid && old.hash == chunk.hash && Some(*i) != donor);
+    fn twin(&self, chunk: &CurrentChunk<'_>, donor: Option<Donor<'_>>) -> Option<(ContextSource, Archived)> {
+        let stored = self.comparison?.stored.chunks.iter().enumerate();
+        let own = donor.map(|donor| donor.index);
+        let mut twins = stored.filter(|(i, old)| old.paid && old.hash == chunk.hash && Some(*i) != own);
         let (twin, old) = twins.find(|(_, old)| old.keys == chunk.keys)?;
         // `i64::MIN`: it was not written for a waiting request.
         let (contextualizer, sketch, written_at) = (old.contextualizer.clone(), old.sketch.clone(), i64::MIN);
         Some((ContextSource::Stored(twin), Archived { contextualizer, sketch, written_at }))
     }
 
-    /// The step for a chunk whose context was bought before. A rebuild looks for none, since it makes everything anew.
-    fn found(&self, index: usize, donor: Option<usize>) -> Option<Step> {
-        let old = donor.and_then(|donor| self.stored?.stored.chunks.get(donor));
+    /// The step of a save for a chunk whose context was bought before, at another time or for a note that came and went: it is
+    /// better than a template, and must not be bought again. If a paid context waits for its replacement, a bought one
+    /// counts only if it is newer than the request.
+    fn found(&self, index: usize, donor: Option<Donor<'_>>) -> Option<Step> {
+        let old = donor.map(|donor| donor.chunk);
         let (paid, due) = old.map_or((false, None), |old| (old.paid, old.due));
-        if self.trigger == Trigger::Rebuild || (paid && due.is_none()) {
+        if paid && due.is_none() {
             return None;
         }
         let chunk = &self.now.chunks[index];
@@ -498,14 +505,9 @@ impl Decision<'_> {
             let due = due.filter(|_| !answers && outdated && self.wants_model(chunk)).map(|due| due.reason);
             let drifted = answers && found.sketch.left_in(chunk.text) < DRIFT_BELOW;
             let later = if drifted { Some(Reason::Drifted) } else { outdated.then_some(Reason::ContextualizerChanged) };
-            Some(Step {
-                action: Action::Reembed,
-                reason: if answers { Reason::ContextWritten } else { Reason::FoundInArchive },
-                chunk: index,
-                context,
-                later: later.filter(|_| due.is_none()),
-                due,
-            })
+            let reason = if answers { Reason::ContextWritten } else { Reason::FoundInArchive };
+            let later = later.filter(|_| due.is_none());
+            Some(Step { later, due, ..Step::new(Action::Reembed, reason, index, context) })
         };
         let own = self.bought(chunk, donor).and_then(taken);
         if own.as_ref().is_some_and(|own| own.due.is_none()) {
@@ -517,26 +519,9 @@ impl Decision<'_> {
         answer.filter(|answer| answer.reason == Reason::ContextWritten).or(own)
     }
 
-    /// The step for a chunk that got a context for another text meanwhile and is back at a text that a context was
-    /// bought for. Without it, the daily sync would buy that context again.
-    fn returned(&self, index: usize, donor: usize) -> Option<Step> {
-        let chunk = &self.now.chunks[index];
-        let (context, found) = self.bought(chunk, Some(donor))?;
-        let fits =
-            found.contextualizer == self.generation.contextualizer && found.sketch.left_in(chunk.text) >= DRIFT_BELOW;
-        fits.then_some(Step {
-            action: Action::Reembed,
-            reason: Reason::FoundInArchive,
-            chunk: index,
-            context,
-            later: None,
-            due: None,
-        })
-    }
-
     /// Why a rebuild or the daily sync should write a context anew that serves for now, if it should.
     fn later(&self, chunk: &CurrentChunk<'_>, old: &StoredChunk) -> Option<Reason> {
-        if !self.generation.costs || !self.wants_model(chunk) {
+        if !self.wants_model(chunk) {
             return None;
         }
         match () {
@@ -551,16 +536,16 @@ impl Decision<'_> {
         }
     }
 
-    /// The context that a rebuild gives a chunk without a model's context. If no model is asked about the chunk, it
-    /// takes what was bought for its text when its note was larger, as on every save: the next save would find it.
-    fn rebuilt(&self, chunk: &CurrentChunk<'_>) -> ContextSource {
-        let unasked = self.generation.costs && !self.wants_model(chunk);
-        let bought = unasked.then(|| self.bought(chunk, None)).flatten();
-        bought.map_or(ContextSource::Fresh, |(context, _)| context)
+    /// Whether the generation is another one than that of a stored context. A model does not outdate a template where no
+    /// model's context was due.
+    fn outdates(&self, old: &StoredChunk) -> bool {
+        let governed = old.paid || old.wanted || !self.generation.costs;
+        governed && old.contextualizer != self.generation.contextualizer
     }
 
+    /// Whether a model is to write the context of a chunk.
     fn wants_model(&self, chunk: &CurrentChunk<'_>) -> bool {
-        wants_model(chunk.has_words, self.now.chunks.len(), self.generation)
+        self.generation.costs && wants_model(chunk.has_words, self.now.chunks.len(), self.generation)
     }
 }
 

@@ -160,16 +160,16 @@ pub fn judge_within(
         Err(flaw) => return Verdict::Rejected { flaw, score: 0.0 },
     };
     let (text, opening) = phrases::open(&text);
-    let measured = Measured::of(&text, &words, opening, &material);
-    let score = weighted(&measured.scores);
-    if let Some(flaw) = measured.flaw {
+    let (scores, flaw) = measured(&text, &words, opening, &material);
+    let score = weighted(&scores);
+    if let Some(flaw) = flaw {
         // However good the rest looks, the score stays below the threshold.
         return Verdict::Rejected { flaw, score: score.min(0.3) };
     }
     if score < WEAK {
         return Verdict::Rejected { flaw: Flaw::Weak, score };
     }
-    Verdict::Taken { text, score, scores: measured.scores, weak: score < GOOD }
+    Verdict::Taken { text, score, scores, weak: score < GOOD }
 }
 
 /// What a caption is compared with.
@@ -255,55 +255,47 @@ fn admit(text: &str, ending: Ending, material: &Material) -> Result<String, Flaw
     Ok(whole.to_owned())
 }
 
-/// What can be measured about a caption.
-struct Measured {
-    scores: Scores,
-    /// A flaw that rejects the caption whatever its score.
-    flaw: Option<Flaw>,
-}
+/// What can be measured about a caption, and a flaw that rejects it whatever its score.
+fn measured(text: &str, words: &RangeInclusive<usize>, opening: f32, material: &Material) -> (Scores, Option<Flaw>) {
+    let key = words::Terms::content(text);
+    let note = words::Terms::vocabulary(&material.note);
+    let passage = words::Terms::vocabulary(material.passage);
+    let grounded = key.shared(&note);
+    // All words of the passage stand in the note, so the rest is what the caption adds to it.
+    let added = grounded.saturating_sub(key.shared(&passage));
+    let all = key.len().max(1) as f32;
+    let straddle = if key.pairs.len() > key.words.len() { PAIRS_STRADDLE } else { 1.0 };
+    let grounding = (grounded as f32 / all * straddle).min(1.0);
+    let grounded_well = ramp(grounding, GROUNDING.0, GROUNDING.1);
+    let novelty = (added as f32 / all * straddle / ENOUGH_NOVELTY).min(1.0);
+    // A caption of another note would look entirely new, so grounding scales novelty.
+    let novelty = if material.only_passage { 1.0 } else { novelty * grounded_well };
 
-impl Measured {
-    fn of(text: &str, words: &RangeInclusive<usize>, opening: f32, material: &Material) -> Self {
-        let key = words::Terms::content(text);
-        let note = words::Terms::vocabulary(&material.note);
-        let passage = words::Terms::vocabulary(material.passage);
-        let grounded = key.shared(&note);
-        // All words of the passage stand in the note, so the rest is what the caption adds to it.
-        let added = grounded.saturating_sub(key.shared(&passage));
-        let all = key.len().max(1) as f32;
-        let straddle = if key.pairs.len() > key.words.len() { PAIRS_STRADDLE } else { 1.0 };
-        let grounding = (grounded as f32 / all * straddle).min(1.0);
-        let grounded_well = ramp(grounding, GROUNDING.0, GROUNDING.1);
-        let novelty = (added as f32 / all * straddle / ENOUGH_NOVELTY).min(1.0);
-        // A caption of another note would look entirely new, so grounding scales novelty.
-        let novelty = if material.only_passage { 1.0 } else { novelty * grounded_well };
-
-        let tokens = tokens(text);
-        let copied = copied(&tokens, material.passage);
-        let varied = varied(&tokens);
-        let invented = numbers::invented(text, &material.note, material.date);
-        let scores = Scores {
-            length: length(text, words),
-            grounding: grounded_well,
-            novelty,
-            specificity: specificity(&key, &material.names),
-            opening,
-            numbers: if invented { 0.0 } else { 1.0 },
-            originality: 1.0 - ramp(copied, 0.3, 0.9),
-            coherence: varied.min(coherence(text, &tokens)),
-        };
-        let flaw = if grounding < LEAST_GROUNDED || grounded < FEWEST_GROUNDED {
-            Some(Flaw::Ungrounded)
-        } else if invented {
-            Some(Flaw::Numbers)
-        } else if scores.originality <= 0.0 || varied <= 0.0 {
-            // A copy of the passage adds nothing to it, and a model that goes round in circles says nothing.
-            Some(Flaw::Weak)
-        } else {
-            None
-        };
-        Measured { scores, flaw }
-    }
+    let tokens = tokens(text);
+    let copied = copied(&tokens, material.passage);
+    let varied = varied(&tokens);
+    let invented = numbers::invented(text, &material.note, material.date);
+    let scores = Scores {
+        length: length(text, words),
+        grounding: grounded_well,
+        novelty,
+        specificity: specificity(&key, &material.names),
+        opening,
+        numbers: if invented { 0.0 } else { 1.0 },
+        originality: 1.0 - ramp(copied, 0.3, 0.9),
+        coherence: varied.min(coherence(text, &tokens)),
+    };
+    let flaw = if grounding < LEAST_GROUNDED || grounded < FEWEST_GROUNDED {
+        Some(Flaw::Ungrounded)
+    } else if invented {
+        Some(Flaw::Numbers)
+    } else if scores.originality <= 0.0 || varied <= 0.0 {
+        // A copy of the passage adds nothing to it, and a model that goes round in circles says nothing.
+        Some(Flaw::Weak)
+    } else {
+        None
+    };
+    (scores, flaw)
 }
 
 /// The score: the sum of the parts by their weights, which sum to 1. Grounding and novelty weigh most, since grounding

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use roxmltree::Node;
 
-use crate::package::{Package, within};
+use crate::package::{self, Package};
 use crate::{Unreadable, front_matter, table_of};
 
 const FORMAT: &str = "Word document";
@@ -29,13 +29,12 @@ pub(super) fn markdown(bytes: &[u8], most: usize) -> Result<String, Unreadable> 
     // Parts other than the text may lack, or be broken.
     let levels = package.with_xml(&styles, |styles| levels(styles.root_element())).unwrap_or_default();
     let told = package.with_xml("docProps/core.xml", |core| {
-        ["title", "creator"]
-            .map(|name| core.descendants().find(|n| n.has_tag_name_local(name))?.text().map(str::to_owned))
+        ["title", "creator"].map(|name| core.descendants().find(|node| is(node, name))?.text().map(str::to_owned))
     });
     let [title, author] = told.unwrap_or_default();
     let document = package.text(&main)?;
     let document = package.xml(&main, &document)?;
-    let body = document.descendants().find(|node| node.has_tag_name_local("body"));
+    let body = document.descendants().find(|node| is(node, "body"));
     let title = title.filter(|title| !title.trim().is_empty()).or_else(|| written_title(body?, &levels));
     let mut out = front_matter(title.as_deref(), author.as_deref());
     body.into_iter().for_each(|body| blocks(body, &levels, &mut out));
@@ -43,10 +42,10 @@ pub(super) fn markdown(bytes: &[u8], most: usize) -> Result<String, Unreadable> 
         let part = related(&mut package, &main, kind_of_part, &format!("word/{kind_of_part}.xml"));
         package.with_xml(&part, |notes| {
             end_list(&mut out);
-            for note in notes.root_element().children().filter(|node| node.has_tag_name_local(kind)) {
+            for note in notes.root_element().children().filter(|node| is(node, kind)) {
                 let text = text(note).split_whitespace().collect::<Vec<_>>().join(" ");
                 if !text.is_empty() {
-                    out.push_str(&format!("[^{of_kind}{}]: {text}\n\n", note.named("id").unwrap_or_default()));
+                    out.push_str(&format!("[^{of_kind}{}]: {text}\n\n", attribute(note, "id").unwrap_or_default()));
                 }
             }
         });
@@ -58,91 +57,79 @@ pub(super) fn markdown(bytes: &[u8], most: usize) -> Result<String, Unreadable> 
 fn related(package: &mut Package<'_>, from: &str, kind: &str, usual: &str) -> String {
     let (folder, name) = from.rsplit_once('/').unwrap_or(("", from));
     let of_kind = |node: &Node<'_, '_>| {
-        node.named("Type").and_then(|full| full.rsplit('/').next()) == Some(kind)
-            && node.named("TargetMode") != Some("External")
+        attribute(*node, "Type").and_then(|full| full.rsplit('/').next()) == Some(kind)
+            && attribute(*node, "TargetMode") != Some("External")
     };
-    let target = package.with_xml(&within(folder, &format!("_rels/{name}.rels")), |list| {
-        list.descendants().find(of_kind)?.named("Target").map(|target| within(folder, target))
+    let target = package.with_xml(&package::within(folder, &format!("_rels/{name}.rels")), |list| {
+        attribute(list.descendants().find(of_kind)?, "Target").map(|target| package::within(folder, target))
     });
     target.flatten().unwrap_or_else(|| usual.to_owned())
 }
 
 /// The document's title as its first paragraphs show it.
 fn written_title(body: Node<'_, '_>, levels: &Levels) -> Option<String> {
-    let style = |node: &Node<'_, '_>| node.child("pPr")?.child("pStyle")?.value().map(str::to_owned);
-    let paragraphs = body.children().filter(|node| node.has_tag_name_local("p"));
-    let mut told = paragraphs.filter(|node| style(node).and_then(|style| levels.get(&style)) == Some(&TITLE));
+    let is_title = |node: &Node<'_, '_>| style(*node).and_then(|style| levels.get(style)) == Some(&TITLE);
+    let mut told = body.children().filter(|node| is(node, "p")).filter(is_title);
     told.find_map(|node| Some(words(node)).filter(|words| !words.is_empty()))
+}
+
+/// The style of a paragraph.
+fn style<'a>(paragraph: Node<'a, '_>) -> Option<&'a str> {
+    value(child(paragraph, "pPr")?, "pStyle")
 }
 
 /// The words of a paragraph, as they are written.
 fn words(node: Node<'_, '_>) -> String {
-    let texts = node.descendants().filter(|part| part.has_tag_name_local("t")).filter_map(|part| part.text());
+    let texts = node.descendants().filter(|part| is(part, "t")).filter_map(|part| part.text());
     texts.collect::<String>().split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Names without their namespace: strict and transitional documents have different ones.
-trait Local {
-    fn has_tag_name_local(&self, name: &str) -> bool;
-    fn child(&self, name: &str) -> Option<Self>
-    where
-        Self: Sized;
-    fn named(&self, attribute: &str) -> Option<&str>;
-    fn value(&self) -> Option<&str>;
-    fn within(&self, name: &str) -> Option<Self>
-    where
-        Self: Sized;
+// Names are compared without their namespace: strict and transitional documents have different ones.
+
+fn is(node: &Node<'_, '_>, name: &str) -> bool {
+    node.is_element() && node.tag_name().name() == name
 }
 
-impl Local for Node<'_, '_> {
-    fn has_tag_name_local(&self, name: &str) -> bool {
-        self.is_element() && self.tag_name().name() == name
-    }
+fn child<'a, 'i>(node: Node<'a, 'i>, name: &str) -> Option<Node<'a, 'i>> {
+    node.children().find(|child| is(child, name))
+}
 
-    fn child(&self, name: &str) -> Option<Self> {
-        self.children().find(|child| child.has_tag_name_local(name))
-    }
+/// The nearest element of that name around a node.
+fn within<'a, 'i>(node: Node<'a, 'i>, name: &str) -> Option<Node<'a, 'i>> {
+    node.ancestors().skip(1).find(|node| is(node, name))
+}
 
-    fn named(&self, attribute: &str) -> Option<&str> {
-        self.attributes().find(|own| own.name() == attribute).map(|own| own.value())
-    }
+fn attribute<'a>(node: Node<'a, '_>, name: &str) -> Option<&'a str> {
+    node.attributes().find(|own| own.name() == name).map(|own| own.value())
+}
 
-    /// The attribute `val`.
-    fn value(&self) -> Option<&str> {
-        self.named("val")
-    }
-
-    /// The nearest element of that name around it.
-    fn within(&self, name: &str) -> Option<Self> {
-        self.ancestors().skip(1).find(|node| node.has_tag_name_local(name))
-    }
+/// The attribute `val` of an element that a node has.
+fn value<'a>(node: Node<'a, '_>, name: &str) -> Option<&'a str> {
+    attribute(child(node, name)?, "val")
 }
 
 fn levels(styles: Node<'_, '_>) -> Levels {
-    let styles = styles.children().filter(|node| node.has_tag_name_local("style"));
-    let styles: HashMap<&str, Node<'_, '_>> = styles.filter_map(|style| Some((own_id(style)?, style))).collect();
+    let styles = styles.children().filter(|node| is(node, "style"));
+    let styles: HashMap<&str, Node<'_, '_>> =
+        styles.filter_map(|style| Some((attribute(style, "styleId")?, style))).collect();
     let level = |id: &&str| {
-        let based_on = |style: &Node<'_, '_>| styles.get(style.child("basedOn")?.value()?).copied();
+        let based_on = |style: &Node<'_, '_>| styles.get(value(*style, "basedOn")?).copied();
         let mut line = std::iter::successors(styles.get(*id).copied(), based_on).take(MOST_BASES);
         line.find_map(own_level)
     };
     styles.keys().filter_map(|id| Some(((*id).to_owned(), level(id)?))).filter(|(_, level)| *level <= 6).collect()
 }
 
-fn own_id<'a>(style: Node<'a, '_>) -> Option<&'a str> {
-    style.attributes().find(|own| own.name() == "styleId").map(|own| own.value())
-}
-
 /// The level of headings that a style says itself; one over 6 says that they are none.
 fn own_level(style: Node<'_, '_>) -> Option<usize> {
     // The name of a built-in style is English in every language; its id is not.
-    let name = style.child("name").and_then(|name| name.value().map(str::to_lowercase)).unwrap_or_default();
+    let name = value(style, "name").map(str::to_lowercase).unwrap_or_default();
     if name == "title" {
         return Some(TITLE);
     }
     let by_name = name.strip_prefix("heading ").and_then(|n| n.parse::<usize>().ok());
     let outline = || {
-        let level = style.child("pPr")?.child("outlineLvl")?.value()?.parse::<usize>().ok()?;
+        let level = value(child(style, "pPr")?, "outlineLvl")?.parse::<usize>().ok()?;
         Some(if level < 9 { (level + 1).min(6) } else { usize::MAX })
     };
     by_name.map(|level| level.clamp(1, 6)).or_else(outline)
@@ -168,12 +155,11 @@ fn paragraph(node: Node<'_, '_>, levels: &Levels, out: &mut String) {
     if text.is_empty() {
         return;
     }
-    let about = node.child("pPr");
-    let style = about.and_then(|about| about.child("pStyle")).and_then(|style| style.value().map(str::to_owned));
-    let own =
-        about.and_then(|about| about.child("outlineLvl")?.value()?.parse::<usize>().ok()).filter(|level| *level < 9);
-    let level = style.and_then(|style| levels.get(&style).copied()).or_else(|| own.map(|level| (level + 1).min(6)));
-    let is_item = level.is_none() && about.is_some_and(|about| about.child("numPr").is_some());
+    let about = child(node, "pPr");
+    let own = about.and_then(|about| value(about, "outlineLvl")?.parse::<usize>().ok()).filter(|level| *level < 9);
+    let own = own.map(|level| (level + 1).min(6));
+    let level = style(node).and_then(|style| levels.get(style).copied()).or(own);
+    let is_item = level.is_none() && about.is_some_and(|about| child(about, "numPr").is_some());
     if !is_item {
         end_list(out);
     }
@@ -202,10 +188,10 @@ fn end_list(out: &mut String) {
 fn table(node: Node<'_, '_>, out: &mut String) {
     end_list(out);
     // Tables within its cells are read with the cells.
-    let is_own = |row: &Node<'_, '_>| row.has_tag_name_local("tr") && row.within("tbl") == Some(node);
+    let is_own = |row: &Node<'_, '_>| is(row, "tr") && within(*row, "tbl") == Some(node);
     // A content control may be wrapped around a cell.
     let cells = |row: Node<'_, '_>| {
-        let is_own = |cell: &Node<'_, '_>| cell.has_tag_name_local("tc") && cell.within("tr") == Some(row);
+        let is_own = |cell: &Node<'_, '_>| is(cell, "tc") && within(*cell, "tr") == Some(row);
         row.descendants().filter(is_own).map(text).collect()
     };
     out.push_str(&table_of(node.descendants().filter(is_own).map(cells).collect()));
@@ -224,17 +210,17 @@ fn text(node: Node<'_, '_>) -> String {
             "r" if is_vanished(part) => continue,
             "t" => {
                 // Paragraphs of a cell or a text box.
-                let own = part.within("p");
+                let own = within(part, "p");
                 if own != paragraph.replace(own).unwrap_or(own) && !out.is_empty() {
                     out.push('\n');
                 }
                 push_escaped(&mut out, part.text().unwrap_or_default());
             }
-            "tab" if part.parent_element().is_some_and(|run| run.has_tag_name_local("r")) => out.push('\t'),
+            "tab" if part.parent_element().is_some_and(|run| is(&run, "r")) => out.push('\t'),
             "br" | "cr" => out.push('\n'),
             "noBreakHyphen" => out.push('-'),
-            "footnoteReference" => out.push_str(&format!("[^{}]", part.named("id").unwrap_or_default())),
-            "endnoteReference" => out.push_str(&format!("[^e{}]", part.named("id").unwrap_or_default())),
+            "footnoteReference" => out.push_str(&format!("[^{}]", attribute(part, "id").unwrap_or_default())),
+            "endnoteReference" => out.push_str(&format!("[^e{}]", attribute(part, "id").unwrap_or_default())),
             _ => {}
         }
         waiting.extend(part.children().rev());
@@ -244,8 +230,8 @@ fn text(node: Node<'_, '_>) -> String {
 
 /// Whether a run is hidden text.
 fn is_vanished(run: Node<'_, '_>) -> bool {
-    let vanish = run.child("rPr").and_then(|about| about.child("vanish"));
-    vanish.is_some_and(|vanish| !matches!(vanish.value(), Some("0" | "false" | "off")))
+    let vanish = child(run, "rPr").and_then(|about| child(about, "vanish"));
+    vanish.is_some_and(|vanish| !matches!(attribute(vanish, "val"), Some("0" | "false" | "off")))
 }
 
 /// Appends text that is no Markdown, with a backslash before what would be some.

@@ -54,7 +54,8 @@ fn converted(html: &str, is_xml: bool) -> Result<(Option<String>, String), Unrea
     let converter = HtmlToMarkdown::builder().skip_tags(SKIPPED.to_vec());
     let converter = converter.add_handler(vec!["tr", "th", "td"], marked).add_handler(vec!["table"], table);
     let inline = Arc::new(Inline::default());
-    let converter = Inline::handle(&inline, converter).build();
+    let names = tags(&html).map(|tag| tag.name.to_ascii_lowercase()).collect();
+    let converter = Inline::handle(&inline, converter, names).build();
     let tree = converter.html_to_tree(&html).map_err(|error| broken(error.to_string()))?;
     if depth(&tree) > DEEPEST {
         return Err(too_deep());
@@ -99,21 +100,32 @@ fn depth(tree: &Rc<Node>) -> usize {
     depth
 }
 
-/// The most elements that are open at once, counting those that are never closed and what only looks like a tag: a bound,
-/// no exact number.
+/// A tag, or what only looks like one.
+struct Tag<'h> {
+    name: &'h str,
+    closes: bool,
+    /// It is closed where it is opened.
+    is_whole: bool,
+}
+
+fn tags(html: &str) -> impl Iterator<Item = Tag<'_>> {
+    html.split('<').skip(1).filter_map(|tag| {
+        let (closes, tag) = tag.strip_prefix('/').map_or((false, tag), |tag| (true, tag));
+        let name = tag.split(|c: char| c.is_ascii_whitespace() || matches!(c, '/' | '>')).next()?;
+        let is_whole = tag.split('>').next().is_some_and(|tag| tag.ends_with('/'));
+        name.starts_with(|c: char| c.is_ascii_alphabetic()).then_some(Tag { name, closes, is_whole })
+    })
+}
+
+/// The most elements that are open at once, counting those that are never closed: a bound, no exact number.
 fn most_open(html: &str) -> usize {
     const CLOSED_BY_THEMSELVES: [&str; 26] = [
         "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr",
         "colgroup", "dd", "dt", "li", "option", "p", "tbody", "td", "tfoot", "th", "thead", "tr",
     ];
     let (mut open, mut most) = (0usize, 0usize);
-    for tag in html.split('<').skip(1) {
-        let (closes, tag) = tag.strip_prefix('/').map_or((false, tag), |tag| (true, tag));
-        let name = &tag[..tag.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(tag.len())];
-        let is_whole = tag.split('>').next().is_some_and(|tag| tag.ends_with('/'));
-        if !name.starts_with(|c: char| c.is_ascii_alphabetic())
-            || CLOSED_BY_THEMSELVES.iter().any(|own| own.eq_ignore_ascii_case(name))
-        {
+    for Tag { name, closes, is_whole } in tags(html) {
+        if CLOSED_BY_THEMSELVES.iter().any(|own| own.eq_ignore_ascii_case(name)) {
             continue;
         }
         open = if closes { open.saturating_sub(1) } else { open + usize::from(!is_whole) };

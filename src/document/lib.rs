@@ -74,11 +74,7 @@ struct Bounded<'a> {
 impl Bounded<'_> {
     /// Passes on as much as there is room for.
     fn text(&mut self, text: &str) -> Result<Remark, Unreadable> {
-        let end = if text.len() > self.left {
-            (0..=self.left).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
-        } else {
-            text.len()
-        };
+        let end = text.floor_char_boundary(self.left);
         self.is_cut |= end < text.len();
         self.left -= end;
         // After a cut nothing more is written, even if it would fit.

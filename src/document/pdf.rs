@@ -75,21 +75,19 @@ pub(super) fn line(page: &str) -> String {
 /// A word in letters that people type: without ligatures and invisible characters.
 fn letters(word: &str) -> String {
     let mut out = String::with_capacity(word.len());
-    word.chars().for_each(|c| push(&mut out, c));
-    out
-}
-
-fn push(out: &mut String, c: char) {
-    match c {
-        'ﬀ' => out.push_str("ff"),
-        'ﬁ' => out.push_str("fi"),
-        'ﬂ' => out.push_str("fl"),
-        'ﬃ' => out.push_str("ffi"),
-        'ﬄ' => out.push_str("ffl"),
-        'ﬅ' | 'ﬆ' => out.push_str("st"),
-        // A hyphen that is only shown at the end of a line.
-        '\u{ad}' => {}
-        c if c.is_control() => {}
-        c => out.push(c),
+    for c in word.chars() {
+        match c {
+            'ﬀ' => out.push_str("ff"),
+            'ﬁ' => out.push_str("fi"),
+            'ﬂ' => out.push_str("fl"),
+            'ﬃ' => out.push_str("ffi"),
+            'ﬄ' => out.push_str("ffl"),
+            'ﬅ' | 'ﬆ' => out.push_str("st"),
+            // A hyphen that is only shown at the end of a line.
+            '\u{ad}' => {}
+            c if c.is_control() => {}
+            c => out.push(c),
+        }
     }
+    out
 }

@@ -475,6 +475,10 @@ fn the_title_is_that_of_the_page() {
 fn what_a_page_hides_or_holds_is_not_read() {
     let hidden = "<div hidden>a</div><p style='color:red; DISPLAY : none'>b</p><p hidden='until-found'>c <span hidden>d</span></p>";
     assert_eq!(shown(hidden), "c");
+    // Whatever its name; but not a page as a whole, which a script shows.
+    let hidden = "<html hidden><title hidden>t</title><body style='display:none'><center hidden>a</center>\
+        <FIELDSET style='display:none'>b</FIELDSET><x-box hidden>d</x-box><dl><dt>e</dt><dd hidden>f</dd></dl>";
+    assert_eq!(shown(hidden), "e");
     assert_eq!(shown("<p><ruby>東<rp>(</rp><rt>とう</rt>京<rt>きょう</rt></ruby>"), "東京");
     let held = "<p>An <img src='data:image/png;base64,AAAA' alt='okapi'><img src='data:image/png;base64,AAAA'> <a href='data:text/plain,x'>here</a>";
     assert_eq!(shown(held), "An okapi here");

@@ -1,14 +1,12 @@
 //! Bytes → text. Vaults hold files of many editors and decades; none of them may be lost to its encoding.
 
-use super::{Encoding, Warning};
+use super::Warning;
 
 /// The text of a note and how it was found in the bytes.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Decoded {
     /// The text; a UTF-8 byte order mark is kept in it, so that spans stay those of the file.
     pub(super) text: String,
-    /// What the bytes were.
-    pub(super) encoding: Encoding,
     /// Where the text starts in `text`: after the byte order mark.
     pub(super) start: usize,
     /// Set if something had to be replaced.
@@ -54,23 +52,12 @@ fn unmarked(bytes: &[u8]) -> Option<fn([u8; 2]) -> u16> {
 }
 
 fn utf8(bytes: &[u8]) -> Decoded {
-    let (bom, start) = if bytes.starts_with("\u{FEFF}".as_bytes()) { (true, 3) } else { (false, 0) };
-    match std::str::from_utf8(bytes) {
-        Ok(text) => {
-            let encoding = if bom { Encoding::Utf8Bom } else { Encoding::Utf8 };
-            Decoded { text: text.to_owned(), encoding, start, warning: None }
-        }
-        Err(error) => {
-            let line = super::line_at(&bytes[..error.valid_up_to()]);
-            let message = "bytes that are not UTF-8 are shown as U+FFFD".to_owned();
-            Decoded {
-                text: String::from_utf8_lossy(bytes).into_owned(),
-                encoding: Encoding::Lossy,
-                start,
-                warning: Some(Warning { line, message }),
-            }
-        }
-    }
+    let warning = std::str::from_utf8(bytes).err().map(|error| Warning {
+        line: super::line_at(&bytes[..error.valid_up_to()]),
+        message: "bytes that are not UTF-8 are shown as U+FFFD".to_owned(),
+    });
+    let start = if bytes.starts_with("\u{FEFF}".as_bytes()) { 3 } else { 0 };
+    Decoded { text: String::from_utf8_lossy(bytes).into_owned(), start, warning }
 }
 
 fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> Decoded {
@@ -92,7 +79,7 @@ fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> Decoded {
     }
     let warning =
         broken.map(|line| Warning { line, message: "units that are not UTF-16 are shown as U+FFFD".to_owned() });
-    Decoded { text, encoding: Encoding::Utf16, start: 0, warning }
+    Decoded { text, start: 0, warning }
 }
 
 #[cfg(test)]

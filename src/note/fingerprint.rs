@@ -187,16 +187,6 @@ impl Sketch {
         let left = self.shingles.iter().filter(|s| now.binary_search(s).is_ok()).count();
         left as f32 / self.shingles.len() as f32
     }
-
-    /// How many shingles were kept; 0 means that the text had no words.
-    pub fn len(&self) -> usize {
-        self.shingles.len()
-    }
-
-    /// Whether the sketched text had no words.
-    pub fn is_empty(&self) -> bool {
-        self.shingles.is_empty()
-    }
 }
 
 fn shingles(text: &str) -> Vec<u32> {

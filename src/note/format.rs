@@ -61,58 +61,9 @@ const ENDINGS: [(&str, Format); 14] = [
 
 /// Endings of files that people put into notes and look for by name. Any other file, such as those in a program's own
 /// folder, is no part of a vault.
-const ATTACHMENTS: [&str; 50] = [
-    ".png",
-    ".jpg",
-    ".jpeg",
-    ".gif",
-    ".svg",
-    ".webp",
-    ".avif",
-    ".heic",
-    ".bmp",
-    ".tif",
-    ".tiff",
-    ".psd",
-    ".mp3",
-    ".m4a",
-    ".wav",
-    ".ogg",
-    ".oga",
-    ".opus",
-    ".flac",
-    ".3gp",
-    ".mp4",
-    ".m4v",
-    ".mov",
-    ".mkv",
-    ".webm",
-    ".ogv",
-    ".avi",
-    ".doc",
-    ".odt",
-    ".rtf",
-    ".pages",
-    ".xls",
-    ".xlsx",
-    ".ods",
-    ".numbers",
-    ".csv",
-    ".tsv",
-    ".ppt",
-    ".pptx",
-    ".odp",
-    ".key",
-    ".mobi",
-    ".djvu",
-    ".zip",
-    ".7z",
-    ".drawio",
-    ".excalidraw",
-    ".ics",
-    ".eml",
-    ".vcf",
-];
+const ATTACHMENTS: &str = ".png .jpg .jpeg .gif .svg .webp .avif .heic .bmp .tif .tiff .psd .mp3 .m4a .wav .ogg .oga .opus .flac .3gp .mp4 \
+    .m4v .mov .mkv .webm .ogv .avi .doc .odt .rtf .pages .xls .xlsx .ods .numbers .csv .tsv .ppt .pptx .odp .key \
+    .mobi .djvu .zip .7z .drawio .excalidraw .ics .eml .vcf";
 
 impl Format {
     /// The format of a file by its name or path, in any case; `None` for what is no part of a vault.
@@ -123,7 +74,7 @@ impl Format {
     /// The same, of a name as the file system has it.
     pub fn of_bytes(name: &[u8]) -> Option<Format> {
         let known = ENDINGS.iter().find(|(ending, _)| ends(name, ending)).map(|(_, format)| *format);
-        known.or_else(|| ATTACHMENTS.iter().any(|ending| ends(name, ending)).then_some(Format::Attachment))
+        known.or_else(|| ATTACHMENTS.split(' ').any(|ending| ends(name, ending)).then_some(Format::Attachment))
     }
 
     /// How it becomes text.
@@ -164,7 +115,7 @@ pub(super) fn ends(name: &[u8], ending: &str) -> bool {
 
 /// The endings of all that a vault may hold, in lower case.
 pub fn endings() -> impl Iterator<Item = &'static str> {
-    ENDINGS.iter().map(|(ending, _)| *ending).chain(ATTACHMENTS)
+    ENDINGS.iter().map(|(ending, _)| *ending).chain(ATTACHMENTS.split(' '))
 }
 
 /// A path without its ending, if its name may be written without it: that of Markdown and of other texts.

@@ -3,6 +3,7 @@
 //! it private with a tag, and only a tag that can be read can be seen to be removed.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use serde_json::Value;
 
@@ -16,18 +17,18 @@ const LONGEST: usize = 64 * 1024;
 /// What was found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Guard {
-    /// There is front matter, or the beginning of one, that cannot be read.
-    pub(super) unread: bool,
+    /// Where front matter, or the beginning of one, is that cannot be read.
+    pub(super) unread: Option<Range<usize>>,
     /// A private tag, where none was read as a tag.
     pub(super) tag: Option<String>,
 }
 
 /// Looks for what makes a note private. Its front matter begins at `start` and was read as `cut`.
 pub(super) fn look(text: &str, start: usize, cut: &Cut) -> Guard {
-    let broken = broken(text, start, cut);
-    let meant = broken.is_some_and(mentions) || cut.front.properties.iter().any(|(key, value)| nested(key, value));
+    let (unread, told) = broken(text, start, cut).unzip();
+    let meant = told.is_some_and(mentions) || cut.front.properties.iter().any(|(key, value)| nested(key, value));
     let tag = meant.then(|| TAG.to_owned()).or_else(|| page_tag(&text[cut.body..]));
-    Guard { unread: broken.is_some(), tag }
+    Guard { unread, tag }
 }
 
 /// Looks for a private tag in reStructuredText, which has no tags of its own: in a line of tags, as programs write it
@@ -40,11 +41,11 @@ pub(super) fn look_in_rst(text: &str) -> Guard {
         let words = text.split_whitespace().filter(|word| hashed(word));
         words.map(|word| word.trim_matches(|c: char| !c.is_alphanumeric())).any(is_private)
     };
-    Guard { unread: false, tag: (in_field || in_text()).then(|| TAG.to_owned()) }
+    Guard { unread: None, tag: (in_field || in_text()).then(|| TAG.to_owned()) }
 }
 
-/// The front matter, if it cannot be read.
-fn broken<'a>(text: &'a str, start: usize, cut: &Cut) -> Option<&'a str> {
+/// Where front matter is that cannot be read, and the part of it that may name the tag.
+fn broken<'a>(text: &'a str, start: usize, cut: &Cut) -> Option<(Range<usize>, &'a str)> {
     let block = &text[cut.block.clone()];
     let is_broken = match cut.reading {
         // The second check finds keys that only YAML considers equal; it runs for the few notes that name the tag.
@@ -53,9 +54,13 @@ fn broken<'a>(text: &'a str, start: usize, cut: &Cut) -> Option<&'a str> {
         }
         Reading::Lenient => true,
         Reading::Text => block.lines().any(lenient::is_property),
-        Reading::None => return foreign(&text[start..]).or_else(|| unfinished(&text[start..])),
+        Reading::None => {
+            let text = &text[start..];
+            let found = foreign(text).or_else(|| above_rule(text)).or_else(|| unfinished(text));
+            return found.map(|(length, told)| (start..start + length, told));
+        }
     };
-    is_broken.then_some(block)
+    is_broken.then(|| (cut.block.clone(), block))
 }
 
 /// The lines of properties that are not indented.
@@ -70,21 +75,16 @@ fn names_tags_twice(block: &str, line: &str) -> bool {
     lines(block).filter_map(name).filter(|other| *other == own).count() > 1
 }
 
-/// Front matter that is not read: TOML and JSON, as Hugo has them, Denote's in plain text, and lines that end with a
-/// carriage return alone.
-fn foreign(text: &str) -> Option<&str> {
-    if let Some(block) = json(text).or_else(|| above_rule(text)) {
-        return Some(block);
+/// Front matter that is not read, TOML or JSON, as Hugo has them: its length, and as much of it as is looked through.
+fn foreign(text: &str) -> Option<(usize, &str)> {
+    if let Some(block) = json(text) {
+        return Some((block.len(), block));
     }
-    let mut lines = text.split_inclusive(['\n', '\r']);
-    let first = lines.next().unwrap_or_default();
-    let fence = first.trim_end();
-    let is_lone = first.ends_with('\r') && !text[first.len()..].starts_with('\n');
-    if fence != "+++" && !(fence == "---" && is_lone) {
-        return None;
-    }
-    let rest: usize = lines.take_while(|line| line.trim_end() != fence).map(str::len).sum();
-    Some(&text[..text.floor_char_boundary((first.len() + rest).min(LONGEST))])
+    let is_fence = |line: &&str| line.trim_end() == "+++";
+    let mut lines = text.split_inclusive('\n');
+    let first = lines.next().filter(is_fence)?;
+    let length = first.len() + lines.take_while(|line| !is_fence(line)).map(str::len).sum::<usize>();
+    Some((length, &text[..text.floor_char_boundary(length.min(LONGEST))]))
 }
 
 /// JSON up to the line that closes it.
@@ -105,20 +105,22 @@ fn json(text: &str) -> Option<&str> {
     Some(&text[..text.floor_char_boundary(at.min(LONGEST))])
 }
 
-/// The line of tags among the properties above a line of dashes, as Denote begins a file of plain text.
-fn above_rule(text: &str) -> Option<&str> {
-    let mut properties = text.lines().map(str::trim_end).take_while(|line| lenient::is_property(line));
-    let tags = properties.find(|line| lenient::name(line).is_some_and(is_tags))?;
-    let rule = text.lines().find(|line| !lenient::is_property(line.trim_end()))?.trim_end();
-    (rule.len() >= 3 && rule.bytes().all(|b| b == b'-')).then_some(tags)
+/// The properties above a line of dashes, as Denote begins a file of plain text, and the line of tags among them.
+fn above_rule(text: &str) -> Option<(usize, &str)> {
+    let is_property = |line: &str| lenient::is_property(line.trim_end());
+    let length = text.split_inclusive('\n').take_while(|line| is_property(line)).map(str::len).sum();
+    let (properties, rest) = text.split_at(length);
+    let tags = properties.lines().find(|line| lenient::name(line).is_some_and(is_tags))?;
+    let rule = rest.lines().next()?.trim_end();
+    (rule.len() >= 3 && rule.bytes().all(|b| b == b'-')).then_some((length, tags))
 }
 
-/// Front matter that begins but does not end: the note is being typed, or part of it is missing.
-fn unfinished(text: &str) -> Option<&str> {
+/// Front matter that begins but does not end: the note is being typed, or part of it is missing. Its tags may be anywhere.
+fn unfinished(text: &str) -> Option<(usize, &str)> {
     let mut lines = text.lines();
     let first = lines.next().unwrap_or_default().trim_end();
     if !text.contains('\n') {
-        return "---".starts_with(first).then_some(text);
+        return "---".starts_with(first).then_some((0, text));
     }
     if first != "---" {
         return None;
@@ -127,8 +129,24 @@ fn unfinished(text: &str) -> Option<&str> {
     // Nobody indents the first paragraph below a line of dashes.
     let of_yaml = |line: &str| line.starts_with([' ', '\t']) || lenient::is_property(line);
     let begun = told.next().is_none_or(|line| of_yaml(line) || told.next().is_none());
-    let end = (0..=LONGEST.min(text.len())).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
-    begun.then(|| &text[..end])
+    begun.then(|| (properties(text), &text[..text.floor_char_boundary(LONGEST)]))
+}
+
+/// The length of the properties that a text without their end begins with: up to the first paragraph of prose.
+fn properties(text: &str) -> usize {
+    let (mut at, mut end, mut is_parted) = (0, 0, false);
+    for line in text.split_inclusive('\n') {
+        at += line.len();
+        let line = line.trim_end();
+        if line.is_empty() {
+            is_parted = true;
+        } else if !is_parted || line.starts_with([' ', '\t', '-']) || lenient::is_property(line) {
+            (end, is_parted) = (at, false);
+        } else if !line.starts_with('#') {
+            break;
+        }
+    }
+    end
 }
 
 /// Whether the private tag occurs in a text as a word, even in a list that is not closed or under something that is no

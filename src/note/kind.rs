@@ -28,10 +28,7 @@ fn fits(pattern: &str, path: &VaultPath) -> bool {
     }
     let parts: Vec<&str> = pattern.split('/').collect();
     let names: Vec<&str> = path.split('/').collect();
-    let by_name = |name: &&str| {
-        parts.len() == 1 && wildcard(pattern.as_bytes(), name.as_bytes(), |p, c| p == c || p == b'?', b'*')
-    };
-    names.last().is_some_and(by_name) || (1..=names.len()).any(|length| glob(&parts, &names[..length]))
+    glob(&parts, &names[names.len() - 1..]) || (1..=names.len()).any(|length| glob(&parts, &names[..length]))
 }
 
 fn glob(parts: &[&str], names: &[&str]) -> bool {

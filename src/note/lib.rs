@@ -55,8 +55,6 @@ pub struct Note {
     pub text: String,
     /// Hash of the file's bytes as read.
     pub hash: TextHash,
-    /// What the bytes were.
-    pub encoding: Encoding,
     /// The front matter, empty if there is none.
     pub front: FrontMatter,
     /// Where the body starts in `text`: after byte order mark and front matter.
@@ -79,8 +77,9 @@ pub struct Note {
     pub tags: Vec<String>,
     /// `^block-ids` without the caret, with its byte position, and Logseq's ids of blocks, with that of the block.
     pub block_ids: Vec<(String, usize)>,
-    /// Whether there is front matter, or the beginning of one, that cannot be read.
-    pub unread: bool,
+    /// Where front matter, or the beginning of one, is that cannot be read. What is in it is searched, but shown to no
+    /// model that writes contexts.
+    pub unread: Option<Range<usize>>,
     /// Spans not to be indexed: `%%comments%%`, HTML comments, and files that are written into addresses.
     pub hidden: Vec<Range<usize>>,
     /// Footnote references and tags between the words of a text, in order: `[^1]`, `<b>`. A reader sees no words there.
@@ -89,19 +88,6 @@ pub struct Note {
     pub unclosed: Option<Range<usize>>,
     /// What was odd.
     pub warnings: Vec<Warning>,
-}
-
-/// How the bytes of a note were read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Encoding {
-    /// UTF-8.
-    Utf8,
-    /// UTF-8 with a byte order mark.
-    Utf8Bom,
-    /// UTF-16, little or big endian, told by its byte order mark or by its nulls.
-    Utf16,
-    /// None of these: invalid sequences were replaced by U+FFFD.
-    Lossy,
 }
 
 /// A heading, ATX or setext.
@@ -271,7 +257,7 @@ pub const GUARDED: &str = "front matter cannot be read and names a private tag: 
 
 /// Parses a note. Never fails, never panics, linear in the length of `bytes`.
 pub fn parse(path: &VaultPath, bytes: &[u8], rules: &NoteRules) -> Note {
-    let decode::Decoded { text, encoding, start, warning } = decode::decode(bytes);
+    let decode::Decoded { text, start, warning } = decode::decode(bytes);
     let mut warnings: Vec<Warning> = warning.into_iter().collect();
     let format = path.format();
     let Structure { pass, mut front, guard, body } = Structure::read(format, &text, start, &mut warnings);
@@ -299,7 +285,7 @@ pub fn parse(path: &VaultPath, bytes: &[u8], rules: &NoteRules) -> Note {
     let at_top = fields::tags(&text, top, &fields);
     let mut tags = distinct_tags(front.tags.iter().chain(&at_top).map(String::as_str).chain(in_text));
     if let Some(tag) = guard.tag.filter(|_| !tags.iter().any(|tag| private::is_private(tag))) {
-        if guard.unread {
+        if guard.unread.is_some() {
             warnings.push(Warning { line: 1, message: GUARDED.to_owned() });
         }
         tags.push(tag);
@@ -309,7 +295,6 @@ pub fn parse(path: &VaultPath, bytes: &[u8], rules: &NoteRules) -> Note {
     let named = kind::named(path, rules);
     Note {
         hash: crate::fingerprint::text_hash(bytes),
-        encoding,
         body,
         title: title(path, format, &text, top, &front, &outline),
         kind: front.kind.clone().or_else(|| kind::by_place(path, rules, named)),
@@ -342,6 +327,7 @@ fn has_comments(path: &VaultPath, rules: &NoteRules) -> bool {
 }
 
 /// What a text has besides its words.
+#[derive(Default)]
 struct Structure {
     pass: Pass,
     front: FrontMatter,
@@ -352,22 +338,19 @@ struct Structure {
 
 impl Structure {
     fn read(format: Format, text: &str, start: usize, warnings: &mut Vec<Warning>) -> Structure {
-        let pass = match format {
+        let none = Structure { body: start, ..Structure::default() };
+        match format {
             Format::Markdown | Format::Text | Format::Canvas | Format::Html | Format::Epub | Format::Docx => {
-                return Structure::of_markdown(text, start, warnings);
+                Structure::of_markdown(text, start, warnings)
             }
             Format::Org => {
                 let (pass, keywords) = org::pass(text, start);
-                return Structure { pass, front: frontmatter::typed(keywords), guard: Guard::default(), body: start };
+                Structure { pass, front: frontmatter::typed(keywords), ..none }
             }
-            Format::Rst => {
-                let (pass, guard) = (rst::pass(text, start), guard::look_in_rst(text));
-                return Structure { pass, front: FrontMatter::default(), guard, body: start };
-            }
-            Format::Base => plain::settings(text, start),
-            Format::Pdf | Format::Attachment => plain::pages(text, start),
-        };
-        Structure { pass, front: FrontMatter::default(), guard: Guard::default(), body: start }
+            Format::Rst => Structure { pass: rst::pass(text, start), guard: guard::look_in_rst(text), ..none },
+            Format::Base => Structure { pass: plain::settings(text, start), ..none },
+            Format::Pdf | Format::Attachment => Structure { pass: plain::pages(text, start), ..none },
+        }
     }
 
     fn of_markdown(text: &str, start: usize, warnings: &mut Vec<Warning>) -> Structure {

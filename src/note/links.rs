@@ -1,7 +1,10 @@
 //! What Obsidian and its plugins add to Markdown and no parser covers: tags, block ids, comments and
 //! inline fields in runs of text; and what a link says about its target.
 
+use std::borrow::Cow;
 use std::ops::Range;
+
+use percent_encoding::percent_decode_str;
 
 use super::ids::{self, BY_ID};
 use super::outline::is_block_id;
@@ -366,7 +369,7 @@ pub(super) fn wiki(text: &str, span: Range<usize>, embed: bool) -> Option<Link> 
         None => (inner, None),
     };
     let (vault, target) = in_vault(target.trim());
-    let (shown, _size) = shown.map_or((None, None), |shown| split_size(shown, embed));
+    let shown = shown.and_then(|shown| without_size(shown, embed));
     let mut link = if has_scheme(target) {
         Link { embed, target: target.to_owned(), ..Link::to(LinkKind::Url, span) }
     } else {
@@ -460,7 +463,7 @@ impl Link {
 
 /// The Markdown link or image to `dest`, as the parser gives it: unescaped, not percent-decoded.
 pub(super) fn markdown(dest: &str, shown: &str, span: Range<usize>, embed: bool) -> Link {
-    let shown = super::outline::fold(split_size(shown, embed).0.unwrap_or_default());
+    let shown = super::outline::fold(without_size(shown, embed).unwrap_or_default());
     let page = dest.strip_prefix("[[").and_then(|dest| dest.strip_suffix("]]")).filter(|page| !page.is_empty());
     let block = dest.strip_prefix("((").and_then(|dest| dest.strip_suffix("))")).filter(|id| ids::is_uuid(id));
     let (kind, (target, heading, block)) = match (page, block) {
@@ -475,16 +478,13 @@ pub(super) fn markdown(dest: &str, shown: &str, span: Range<usize>, embed: bool)
     Link { embed, target, heading, block, alias, ..Link::to(kind, span) }
 }
 
-/// Takes the size (`100`, `100x200`) off what an embed shows.
-fn split_size(shown: &str, embed: bool) -> (Option<&str>, Option<&str>) {
-    if !embed {
-        return (Some(shown), None);
-    }
+/// What is shown, without the size (`100`, `100x200`) that an embed has behind it or instead of it.
+fn without_size(shown: &str, embed: bool) -> Option<&str> {
     let (before, last) = shown.rsplit_once('|').map_or((None, shown), |(before, last)| (Some(before), last));
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     let size = last.trim();
     let is_size = size.split_once('x').map_or_else(|| digits(size), |(width, height)| digits(width) && digits(height));
-    if is_size { (before.map(|before| before.trim_end_matches('\\')), Some(size)) } else { (Some(shown), None) }
+    if embed && is_size { before.map(|before| before.trim_end_matches('\\')) } else { Some(shown) }
 }
 
 /// Whether an address is no address but holds a whole file.
@@ -530,24 +530,5 @@ fn has_scheme(dest: &str) -> bool {
 
 /// Decodes `%20` and the like; what would not be UTF-8 stays as it is written.
 pub(super) fn percent_decoded(text: &str) -> String {
-    if !text.contains('%') {
-        return text.to_owned();
-    }
-    let hex = |b: Option<&u8>| b.and_then(|b| char::from(*b).to_digit(16)).map(|digit| digit as u8);
-    let bytes = text.as_bytes();
-    let mut decoded = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while at < bytes.len() {
-        match (bytes[at], hex(bytes.get(at + 1)), hex(bytes.get(at + 2))) {
-            (b'%', Some(high), Some(low)) => {
-                decoded.push(high << 4 | low);
-                at += 3;
-            }
-            (byte, ..) => {
-                decoded.push(byte);
-                at += 1;
-            }
-        }
-    }
-    String::from_utf8(decoded).unwrap_or_else(|_| text.to_owned())
+    percent_decode_str(text).decode_utf8().map_or_else(|_| text.to_owned(), Cow::into_owned)
 }

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use pulldown_cmark::{Event, HeadingLevel, LinkType, Options, Parser, Tag, TagEnd};
+use pulldown_cmark::{Event, LinkType, Options, Parser, Tag, TagEnd};
 
 use super::links::{self, Found, Place};
 use super::{Block, BlockKind, Heading, LinkKind, outline};
@@ -275,8 +275,7 @@ impl<'t> Reader<'t> {
         if let (TagEnd::Heading(level), Some(shown)) = (tag, heading)
             && let Some(block) = self.pass.blocks.get(blocks)
         {
-            let heading =
-                Heading { level: depth_of(level), text: outline::heading_text(&shown), span: block.span.clone() };
+            let heading = Heading { level: level as u8, text: outline::heading_text(&shown), span: block.span.clone() };
             self.pass.headings.push((heading, blocks));
         }
     }
@@ -371,10 +370,6 @@ impl<'t> Reader<'t> {
             self.cuts.push(cut);
         }
     }
-}
-
-fn depth_of(level: HeadingLevel) -> u8 {
-    level as u8
 }
 
 /// The start of the line that `at` is on, not before `floor`.

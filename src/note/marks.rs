@@ -34,7 +34,7 @@ fn pair<'t>(before: &str, mark: &str, after: &'t str) -> Option<&'t str> {
     if !outer(before.chars().next_back()) || after.starts_with(char::is_whitespace) {
         return None;
     }
-    let near = (0..=after.len().min(FURTHEST)).rev().find(|at| after.is_char_boundary(*at)).unwrap_or(0);
+    let near = after.floor_char_boundary(FURTHEST);
     let ends = |at: &usize| {
         let (within, behind) = (&after[..*at], &after[at + mark.len()..]);
         *at > 0 && !within.ends_with(char::is_whitespace) && outer(behind.chars().next())

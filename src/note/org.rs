@@ -36,32 +36,8 @@ const END: &str = ":end:";
 
 /// Words before a headline's text that say how far its task is, besides those that the file declares: Org's own, and those
 /// that its guide, Doom and Logseq use.
-const STATES: [&str; 24] = [
-    "TODO",
-    "DONE",
-    "NEXT",
-    "WAIT",
-    "WAITING",
-    "HOLD",
-    "STARTED",
-    "CANCELLED",
-    "CANCELED",
-    "INPROGRESS",
-    "IN-PROGRESS",
-    "DOING",
-    "NOW",
-    "LATER",
-    "SOMEDAY",
-    "DELEGATED",
-    "DEFERRED",
-    "POSTPONED",
-    "PROJ",
-    "LOOP",
-    "STRT",
-    "IDEA",
-    "KILL",
-    "MAYBE",
-];
+const STATES: &str = "TODO DONE NEXT WAIT WAITING HOLD STARTED CANCELLED CANCELED INPROGRESS IN-PROGRESS DOING NOW LATER SOMEDAY \
+    DELEGATED DEFERRED POSTPONED PROJ LOOP STRT IDEA KILL MAYBE";
 
 /// Keywords that declare more of these words.
 const DECLARING: [&str; 3] = ["todo", "seq_todo", "typ_todo"];
@@ -215,7 +191,7 @@ impl<'t> Reader<'t> {
     /// A headline's text without what an editor changes in it while its task goes on: the word for its state, its priority,
     /// and how much of it is done. A context that was written for it stays true.
     fn without_progress(&self, shown: &str) -> String {
-        let is_state = |word: &str| STATES.contains(&word) || self.states.contains(&word);
+        let is_state = |word: &str| STATES.split(' ').any(|state| state == word) || self.states.contains(&word);
         let told = match shown.split_once(char::is_whitespace) {
             Some((first, rest)) if is_state(first) => rest.trim_start(),
             _ => shown,

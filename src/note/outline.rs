@@ -25,8 +25,7 @@ pub(super) fn heading_text(shown: &str) -> String {
     }
     let mut text = if is_nfc(text) { text.to_owned() } else { text.nfc().collect() };
     if text.len() > LONGEST_HEADING {
-        let end = (0..=LONGEST_HEADING).rev().find(|at| text.is_char_boundary(*at));
-        text.truncate(end.unwrap_or(0));
+        text.truncate(text.floor_char_boundary(LONGEST_HEADING));
         text.truncate(text.trim_end().len());
     }
     text
@@ -34,14 +33,7 @@ pub(super) fn heading_text(shown: &str) -> String {
 
 /// Folds runs of white space to one space each and trims the ends.
 pub(super) fn fold(text: &str) -> String {
-    let mut folded = String::with_capacity(text.len());
-    for word in text.split_whitespace() {
-        if !folded.is_empty() {
-            folded.push(' ');
-        }
-        folded.push_str(word);
-    }
-    folded
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 fn without_comments(text: &str) -> String {

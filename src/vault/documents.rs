@@ -89,8 +89,8 @@ impl Documents {
             return Err(ReadError::TooLarge(stat.size));
         }
         let place = (self.folder_of)(root).join(name(&stat));
-        if let Some((bytes, remark)) = kept(&place, (format, max_bytes), &file, &stat) {
-            return Ok(FileText { bytes, stat, remark });
+        if let Some(text) = kept(&place, (format, max_bytes), &file, stat) {
+            return Ok(text);
         }
         let Some(convert) = &self.convert else {
             return Ok(FileText { bytes: Vec::new(), stat, remark: Some("nothing here can convert it".to_owned()) });
@@ -99,8 +99,8 @@ impl Documents {
         let hash = hash(&file)?;
         let turn = self.turn.lock();
         // Another thread may have converted it meanwhile.
-        if let Some((bytes, remark)) = kept(&place, (format, max_bytes), &file, &stat) {
-            return Ok(FileText { bytes, stat, remark });
+        if let Some(text) = kept(&place, (format, max_bytes), &file, stat) {
+            return Ok(text);
         }
         let (bytes, remark) = convert.convert(format, file.try_clone()?, max_bytes)?;
         drop(turn);
@@ -146,18 +146,13 @@ fn hash(mut file: &File) -> Result<[u8; 32], ReadError> {
 }
 
 /// The kept text of a file, if it belongs to the file as it is now, read in this format and cut to `most` bytes.
-fn kept(
-    place: &Path,
-    (format, most): (Format, u64),
-    file: &File,
-    stat: &FileStat,
-) -> Option<(Vec<u8>, Option<String>)> {
+fn kept(place: &Path, (format, most): (Format, u64), file: &File, stat: FileStat) -> Option<FileText> {
     let bytes = fs::read(place).ok()?;
     let end = bytes.iter().position(|b| *b == b'\n')?;
     let head: Kept = serde_json::from_slice(&bytes[..end]).ok()?;
     let is_of_it = head.version == VERSION && head.format == format.name() && head.most == most;
     let is_same = head.ctime_ns == stat.ctime_ns || hash(file).is_ok_and(|hash| hash == head.hash);
-    (is_of_it && is_same).then(|| (bytes[end + 1..].to_vec(), head.remark))
+    (is_of_it && is_same).then(|| FileText { bytes: bytes[end + 1..].to_vec(), stat, remark: head.remark })
 }
 
 /// Puts a text in its place, whole or not at all.

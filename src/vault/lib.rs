@@ -36,30 +36,30 @@ pub enum Hint {
     Rescan(RescanReason),
 }
 
-/// Why a whole vault is walked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+/// Why a whole vault is walked; the later ones say more about the vault, and are kept of several.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RescanReason {
-    /// The daemon started.
-    Start,
-    /// The operating system dropped events.
-    Overflow,
-    /// A watch could not be placed or was lost.
-    WatchLost,
+    /// The regular reconciling walk.
+    Interval,
+    /// The vault is polled.
+    Poll,
     /// More paths changed at once than are worth looking at one by one.
     Storm,
     /// The machine slept.
     Resume,
-    /// The regular reconciling walk.
-    Interval,
-    /// A user or client asked.
-    Asked,
-    /// The vault's root was gone, replaced or renamed.
-    RootChanged,
+    /// The operating system dropped events.
+    Overflow,
+    /// A watch could not be placed or was lost.
+    WatchLost,
     /// A change is doubted (a vault that seems empty) and needs a second look.
     Doubt,
-    /// The vault is polled.
-    Poll,
+    /// A user or client asked.
+    Asked,
+    /// The daemon started.
+    Start,
+    /// The vault's root was gone, replaced or renamed.
+    RootChanged,
 }
 
 /// What to look at now.

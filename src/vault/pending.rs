@@ -77,12 +77,7 @@ impl Pending {
                 self.folders.insert(folder);
             }
             Hint::Path(_) | Hint::Saved(_) | Hint::Folder(_) => {}
-            Hint::Rescan(reason) => {
-                let known = self.rescan.get_or_insert(reason);
-                if weight(reason) > weight(*known) {
-                    *known = reason;
-                }
-            }
+            Hint::Rescan(reason) => self.rescan = self.rescan.max(Some(reason)),
         }
         // Paths are kept even if a walk is due: enough of them still delay the walk as a storm.
         if self.paths.len() + self.folders.len() > self.timing.storm_paths {
@@ -139,23 +134,6 @@ fn at_once(reason: RescanReason) -> bool {
     match reason {
         R::Start | R::Asked | R::RootChanged => true,
         R::Overflow | R::WatchLost | R::Storm | R::Resume | R::Interval | R::Doubt | R::Poll => false,
-    }
-}
-
-/// Of several reasons the heaviest is kept, which says most about the vault. It must not depend on their order.
-fn weight(reason: RescanReason) -> u8 {
-    use RescanReason as R;
-    match reason {
-        R::RootChanged => 9,
-        R::Start => 8,
-        R::Asked => 7,
-        R::Doubt => 6,
-        R::WatchLost => 5,
-        R::Overflow => 4,
-        R::Resume => 3,
-        R::Storm => 2,
-        R::Poll => 1,
-        R::Interval => 0,
     }
 }
 

@@ -15,13 +15,13 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ffi::OsStr;
-use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use parking_lot::RwLock;
+use thiserror::Error;
 
 use super::documents::MOST_BYTES;
 use super::obsidian::{LONGEST, template_folders};
@@ -46,23 +46,31 @@ pub enum EntryKind {
 }
 
 /// Why an entry is ignored.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Why {
     /// Its name begins with a dot.
+    #[error("its name, or that of a folder it is in, begins with a dot")]
     DotName,
     /// A program's temporary file.
+    #[error("it is a program's temporary file")]
     Temporary,
     /// Its extension is not a note's.
+    #[error("it is no kind of file whose text is searched")]
     NotANote,
     /// A glob of the configuration.
+    #[error("`exclude` in the configuration names it or a folder it is in")]
     Excluded,
     /// A folder of Obsidian's templates.
+    #[error("it lies in Obsidian's folder of templates; `exclude = [\"!FOLDER\"]` has it indexed")]
     Templates,
     /// A folder of old versions of Logseq's pages.
+    #[error("it lies in Logseq's folder of old versions; `exclude = [\"!FOLDER\"]` has it indexed")]
     OldVersions,
     /// A line of a `.situatedignore`.
+    #[error("a .situatedignore names it or a folder it is in")]
     SituatedIgnore,
     /// A line of a `.gitignore`.
+    #[error("a .gitignore names it or a folder it is in")]
     GitIgnore,
 }
 
@@ -79,21 +87,6 @@ impl Why {
             Why::SituatedIgnore => SITUATED,
             Why::GitIgnore => GIT,
         }
-    }
-}
-
-impl fmt::Display for Why {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Why::DotName => "its name, or that of a folder it is in, begins with a dot",
-            Why::Temporary => "it is a program's temporary file",
-            Why::NotANote => "it is no kind of file whose text is searched",
-            Why::Templates => "it lies in Obsidian's folder of templates; `exclude = [\"!FOLDER\"]` has it indexed",
-            Why::OldVersions => "it lies in Logseq's folder of old versions; `exclude = [\"!FOLDER\"]` has it indexed",
-            Why::Excluded => "`exclude` in the configuration names it or a folder it is in",
-            Why::SituatedIgnore => "a .situatedignore names it or a folder it is in",
-            Why::GitIgnore => "a .gitignore names it or a folder it is in",
-        })
     }
 }
 

@@ -5,11 +5,12 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::fmt;
 use std::fs::DirEntry;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
+
+use thiserror::Error;
 
 use super::policy::{EntryKind, IgnoreFiles, Policy, Rules, Why, file_system_form};
 use super::read::{ReadError, file_stat};
@@ -63,36 +64,29 @@ impl Walk {
 }
 
 /// Why something is not indexed although its name says that it might be.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Skip {
     /// A file of this many bytes, over `max_note_bytes`.
+    #[error("it has {0} bytes, more than `max_note_bytes` (documents: 128 MiB)")]
     TooLarge(u64),
     /// A link to something in the vault, which is indexed where it lies.
+    #[error("it is a link into the vault; its target is indexed where it lies")]
     LinkInside,
     /// A link that leaves the vault.
+    #[error("it is a link that leaves the vault")]
     LinkOutside,
     /// A link to nothing.
+    #[error("it is a link to nothing")]
     LinkBroken,
     /// A FIFO, socket or device.
+    #[error("it is a FIFO, socket or device")]
     NotAFile,
     /// A file or folder that the system does not let us look at, and what it said.
+    #[error("it cannot be read: {0}")]
     Unreadable(String),
     /// An ignore file that cannot be read, and why.
+    #[error("it cannot be read, so it leaves nothing out: {0}")]
     IgnoreFile(String),
-}
-
-impl fmt::Display for Skip {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Skip::TooLarge(bytes) => write!(f, "it has {bytes} bytes, more than `max_note_bytes` (documents: 128 MiB)"),
-            Skip::LinkInside => f.write_str("it is a link into the vault; its target is indexed where it lies"),
-            Skip::LinkOutside => f.write_str("it is a link that leaves the vault"),
-            Skip::LinkBroken => f.write_str("it is a link to nothing"),
-            Skip::NotAFile => f.write_str("it is a FIFO, socket or device"),
-            Skip::Unreadable(error) => write!(f, "it cannot be read: {error}"),
-            Skip::IgnoreFile(error) => write!(f, "it cannot be read, so it leaves nothing out: {error}"),
-        }
-    }
 }
 
 /// Walks the vault, or what is at and below `under` in it. A path that is not there, or is ignored, gives an empty

@@ -72,12 +72,9 @@ pub struct Asking<'a> {
 /// What contexts for these notes would take: each note is shown as [`super::super::prompt::Prompter::ask`] would show
 /// it. Notes without a chunk that needs a context are not counted.
 pub fn estimate(notes: impl IntoIterator<Item = NoteSize>, asking: &Asking<'_>) -> Estimate {
-    let Asking { model, config, tokens_per_byte, batch } = *asking;
+    let Asking { model, config, batch, .. } = *asking;
     let mut work = Work {
-        model,
-        config,
-        batch,
-        tokens_per_byte,
+        asking,
         factor: usable(model.token_factor),
         context: CONTEXT_TOKENS * f64::from(config.max_words.clamp(20, 1000)) / 100.0,
         beside: if config.expansion == ExpansionChoice::Off { (0.0, 0.0) } else { (EXPANSION_TOKENS, EXPANSION_FRAME) },
@@ -94,22 +91,18 @@ pub fn estimate(notes: impl IntoIterator<Item = NoteSize>, asking: &Asking<'_>) 
     if matches!(model.price, Price::Unknown) {
         sum.micro_dollars = None;
     }
-    let concurrency = config.concurrency;
     sum.minutes = match (batch, sum.calls) {
         (_, 0) => 0.0,
         (true, _) => BATCH_MINUTES,
         // No more calls run at once than there are.
-        (false, calls) => work.seconds / 60.0 / (concurrency.max(1) as f64).min(calls as f64),
+        (false, calls) => work.seconds / 60.0 / (config.concurrency.max(1) as f64).min(calls as f64),
     };
     sum
 }
 
 /// The sum as it grows.
 struct Work<'a> {
-    model: &'a Model,
-    config: &'a ContextConfig,
-    batch: bool,
-    tokens_per_byte: f64,
+    asking: &'a Asking<'a>,
     factor: f64,
     /// Tokens of a context, before the factor.
     context: f64,
@@ -128,10 +121,10 @@ impl Work<'_> {
         self.sum.chunks += note.wanted.len() as u64;
 
         let document = self.tokens(note.bytes) + MARKS * f64::from(note.chunks_in_note);
-        let room = f64::from(self.model.shown(self.config.max_document_tokens))
-            - self.answer(most_passages(self.config.expansion));
+        let room = f64::from(self.asking.model.shown(self.asking.config.max_document_tokens))
+            - self.answer(most_passages(self.asking.config.expansion));
         let fits = (document + self.note_frame()) * self.factor <= room;
-        match (self.config.form, fits) {
+        match (self.asking.config.form, fits) {
             (FormChoice::Chunk, _) => {
                 // If a note is cut, the model sees different surroundings for each passage.
                 let document = document.min(room.max(0.0) / self.factor);
@@ -139,7 +132,11 @@ impl Work<'_> {
             }
             (_, true) => {
                 let tokens = (document * self.factor).min(f64::from(u32::MAX)) as u32;
-                self.add_whole(document, note.wanted.len(), passages_at_once(self.model, self.config, tokens));
+                self.add_whole(
+                    document,
+                    note.wanted.len(),
+                    passages_at_once(self.asking.model, self.asking.config, tokens),
+                );
             }
             (_, false) => self.add_parts(note, room.max(1.0) / self.factor),
         }
@@ -148,17 +145,12 @@ impl Work<'_> {
     /// Calls for so many passages each, with the whole note in every one.
     fn add_whole(&mut self, document: f64, wanted: usize, at_once: usize) {
         let calls = wanted.div_ceil(at_once);
-        let cached = !self.batch && calls > 1 && self.is_cached(document);
+        let cached = !self.asking.batch && calls > 1 && self.is_cached(document);
         let prefix = self.scaled(document);
         for call in 0..calls {
             let now = wanted / calls + usize::from(call < wanted % calls);
             let own = self.scaled(self.note_frame());
-            let usage = match (cached, call) {
-                (false, _) => Usage { input: own.saturating_add(prefix), ..Usage::default() },
-                (true, 0) => Usage { input: own, cache_write: prefix, ..Usage::default() },
-                (true, _) => Usage { input: own, cache_read: prefix, ..Usage::default() },
-            };
-            self.call(usage, self.written(now));
+            self.call(behind(prefix, own, cached.then_some(call)), self.written(now));
         }
     }
 
@@ -173,7 +165,7 @@ impl Work<'_> {
         let mut groups = Vec::new();
         for bytes in &note.wanted {
             let tokens = self.tokens(*bytes) + MARKS;
-            if asked > 0 && (asked == most_passages(self.config.expansion) || shown + tokens > most) {
+            if asked > 0 && (asked == most_passages(self.asking.config.expansion) || shown + tokens > most) {
                 groups.push((std::mem::take(&mut shown), std::mem::take(&mut asked)));
             }
             (shown, asked) = (shown + tokens, asked + 1);
@@ -192,18 +184,13 @@ impl Work<'_> {
         let cached = same && wanted.len() > 1 && self.is_cached(document);
         for (i, bytes) in wanted.iter().enumerate() {
             let own = self.scaled(self.tokens(*bytes) + CHUNK_FRAME + self.beside.1);
-            let usage = match (cached, i) {
-                (false, _) => Usage { input: own.saturating_add(prefix), ..Usage::default() },
-                (true, 0) => Usage { input: own, cache_write: prefix, ..Usage::default() },
-                (true, _) => Usage { input: own, cache_read: prefix, ..Usage::default() },
-            };
-            self.call(usage, self.context + self.beside.0);
+            self.call(behind(prefix, own, cached.then_some(i)), self.context + self.beside.0);
         }
     }
 
     /// Whether the provider is certain to cache a prefix as long as this.
     fn is_cached(&self, document: f64) -> bool {
-        self.model.min_cache_tokens.is_some_and(|least| self.scaled(document) >= u64::from(least))
+        self.asking.model.min_cache_tokens.is_some_and(|least| self.scaled(document) >= u64::from(least))
     }
 
     /// Tokens kept for an answer with so many contexts, as the model counts them.
@@ -230,7 +217,7 @@ impl Work<'_> {
         sum.tokens_in = sum.tokens_in.saturating_add(read);
         sum.tokens_cached = sum.tokens_cached.saturating_add(usage.cache_read);
         sum.tokens_out = sum.tokens_out.saturating_add(usage.output);
-        let micro = cost(&self.model.price, &usage, self.batch);
+        let micro = cost(&self.asking.model.price, &usage, self.asking.batch);
         sum.micro_dollars = sum.micro_dollars.zip(micro).map(|(sum, micro)| sum.saturating_add(micro));
         self.seconds += SECONDS_TO_START + usage.output as f64 / TOKENS_PER_SECOND;
     }
@@ -242,7 +229,17 @@ impl Work<'_> {
 
     /// Tokens of so many bytes, before the model's factor.
     fn tokens(&self, bytes: u64) -> f64 {
-        bytes.min(MILLION * MILLION) as f64 * self.tokens_per_byte
+        bytes.min(MILLION * MILLION) as f64 * self.asking.tokens_per_byte
+    }
+}
+
+/// What a call reads that has its `own` tokens behind the `prefix` of all calls; if that is cached, the number of the call
+/// is given, of which the first fills the cache.
+fn behind(prefix: u64, own: u64, cached: Option<usize>) -> Usage {
+    match cached {
+        None => Usage { input: own.saturating_add(prefix), ..Usage::default() },
+        Some(0) => Usage { input: own, cache_write: prefix, ..Usage::default() },
+        Some(_) => Usage { input: own, cache_read: prefix, ..Usage::default() },
     }
 }
 

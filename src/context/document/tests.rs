@@ -53,6 +53,26 @@ fn a_note_says_what_it_is_and_keeps_its_secrets() {
 }
 
 #[test]
+fn front_matter_that_cannot_be_read_keeps_its_secrets_too() {
+    let long = format!("---\n{}api_key: hidden\n---\n\nWords.\n", "key: value\n".repeat(7000));
+    for text in [
+        // While it is typed.
+        "---\napi_password: hidden\n\n# Plan\n\nWords.\n",
+        "---\ntitle: x\ntags: [a,\nb]\napi_password: hidden\n\ntoken: hidden\n- hidden\n\n# Plan\n\nWords.\n",
+        "---\r\nurl: [[hidden]]\r\n  key: hidden\r\n\r\nWords.\r\n",
+        "+++\ntoken = \"hidden\"\n+++\n\nWords.\n",
+        "{\n\"token\": \"hidden\"\n}\n\nWords.\n",
+        "title: x\ntags: a\ntoken: hidden\n-----------\n\nWords.\n",
+        "---\n{{date}}\ntoken: hidden\n---\n\nWords.\n",
+        long.as_str(),
+    ] {
+        let document = of(text);
+        assert!(!format!("{document:?}").contains("hidden"), "{text:.80}: {document:?}");
+        assert!(document.text.contains("Words."), "{text:.80}: {document:?}");
+    }
+}
+
+#[test]
 fn links_read_as_what_they_show() {
     let cases = [
         ("[[Mira Chen]]", "Mira Chen"),

@@ -4,114 +4,119 @@
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::ops::Bound::{Excluded, Unbounded};
 
-use super::{CurrentNote, DRIFT_BELOW, StoredNote};
+use super::{CurrentChunk, CurrentNote, DRIFT_BELOW, StoredChunk, StoredNote};
 use note::fingerprint::{SectionKey, TextHash};
-
-/// The chunks of one heading path, in order.
-#[derive(Default)]
-struct Equals {
-    before: Vec<usize>,
-    now: Vec<usize>,
-}
 
 /// For the current chunks under equal headings of which one has moved: the stored chunk that each was, or `None` if it is
 /// new. Chunks without an entry are told by their places.
 pub(super) fn shifted(stored: &StoredNote, now: &CurrentNote<'_>) -> HashMap<usize, Option<usize>> {
-    let mut groups: HashMap<Vec<&str>, Equals> = HashMap::new();
+    let mut groups: HashMap<Vec<&str>, Equals<'_>> = HashMap::new();
+    let new = || Equals { stored, note: now, before: BTreeSet::new(), now: Vec::new(), was: HashMap::new() };
     for (i, chunk) in stored.chunks.iter().enumerate() {
         let path = chunk.heading_path.iter().map(String::as_str).collect();
-        groups.entry(path).or_default().before.push(i);
+        groups.entry(path).or_insert_with(new).before.insert(i);
     }
     for (i, chunk) in now.chunks.iter().enumerate() {
-        groups.entry(chunk.heading_path.clone()).or_default().now.push(i);
+        groups.entry(chunk.heading_path.clone()).or_insert_with(new).now.push(i);
     }
     let known: HashSet<SectionKey> = stored.chunks.iter().flat_map(|chunk| chunk.keys.iter().copied()).collect();
-    groups.into_values().flat_map(|equals| equals.shifted(stored, now, &known)).collect()
+    groups.into_values().flat_map(|equals| equals.shifted(&known)).collect()
 }
 
-impl Equals {
-    fn shifted(
-        self,
-        stored: &StoredNote,
-        now: &CurrentNote<'_>,
-        known: &HashSet<SectionKey>,
-    ) -> HashMap<usize, Option<usize>> {
-        let first_of = |i: usize| now.chunks[i].keys.first().copied();
-        let first_before = |old: usize| stored.chunks[old].keys.first().copied();
-        let mut was = self.by_text(stored, now);
-        if was.iter().all(|(i, old)| first_of(*i) == first_before(*old)) {
+/// The chunks of one heading path.
+struct Equals<'a> {
+    stored: &'a StoredNote,
+    note: &'a CurrentNote<'a>,
+    /// Stored chunks that no current chunk is known to have been.
+    before: BTreeSet<usize>,
+    /// The current chunks, in order.
+    now: Vec<usize>,
+    /// What current chunks are known to have been.
+    was: HashMap<usize, usize>,
+}
+
+impl<'a> Equals<'a> {
+    fn shifted(mut self, known: &HashSet<SectionKey>) -> HashMap<usize, Option<usize>> {
+        self.by_text();
+        let first_of = |i: usize| self.note.chunks[i].keys.first();
+        if self.was.iter().all(|(i, old)| first_of(*i) == self.stored.chunks[*old].keys.first()) {
             return HashMap::new();
         }
-        // The others were what stood between the same neighbours, unless there are more sections than there were.
-        let taken: HashSet<usize> = was.values().copied().collect();
-        let mut left: BTreeSet<usize> = self.before.iter().copied().filter(|old| !taken.contains(old)).collect();
-        let keys = self.now.iter().flat_map(|i| &now.chunks[*i].keys);
+        // The others were what stood between the same neighbours: what still reads much alike, then the next one, unless
+        // there are more sections than there were.
+        for at in 0..self.now.len() {
+            let text = self.chunk(at).text;
+            self.take(at, |old| old.sketch.left_in(text) >= DRIFT_BELOW);
+        }
+        let keys = self.now.iter().flat_map(|i| &self.note.chunks[*i].keys);
         let grown = keys.filter(|key| !known.contains(key)).collect::<HashSet<_>>().len();
-        let mut new: HashSet<Option<SectionKey>> = HashSet::new();
+        let mut new: HashSet<Option<&SectionKey>> = HashSet::new();
         let mut others = HashMap::new();
-        // What still reads much alike is found before the rest is told by order.
-        for by_text in [true, false] {
-            let mut below = None;
-            for (at, &i) in self.now.iter().enumerate() {
-                if let Some(old) = was.get(&i) {
-                    below = Some(*old);
-                    continue;
-                }
-                let above = self.now[at..].iter().find_map(|i| was.get(i)).copied();
-                let range = (below.map_or(Unbounded, Excluded), above.map_or(Unbounded, Excluded));
-                let is_range = below.zip(above).is_none_or(|(below, above)| below < above);
-                let between = is_range.then(|| left.range(range)).into_iter().flatten().copied();
-                let chunk = &now.chunks[i];
-                let mut at_ordinal = between.filter(|old| stored.chunks[*old].ordinal == chunk.ordinal);
-                let alike = |old: &usize| stored.chunks[*old].sketch.left_in(chunk.text) >= DRIFT_BELOW;
-                let found = if by_text { at_ordinal.find(alike) } else { at_ordinal.next() };
-                if let Some(old) = found {
-                    left.remove(&old);
-                    was.insert(i, old);
-                    below = Some(old);
-                }
-                if by_text || found.is_some() {
-                    continue;
-                }
-                let mut section = self.now[..at].iter().rev().take_while(|other| first_of(**other) == first_of(i));
-                let begin = section.find_map(|other| was.get(other)).copied();
-                if begin.is_some() {
-                    // Its section has grown.
-                    others.insert(i, begin);
-                } else if new.contains(&first_of(i)) || new.len() < grown {
-                    new.insert(first_of(i));
-                    others.insert(i, None);
-                }
+        for at in 0..self.now.len() {
+            if self.take(at, |_| true) {
+                continue;
+            }
+            let first = self.chunk(at).keys.first();
+            let mut section = self.now[..at].iter().rev().take_while(|i| self.note.chunks[**i].keys.first() == first);
+            let begin = section.find_map(|i| self.was.get(i)).copied();
+            if begin.is_some() {
+                // Its section has grown.
+                others.insert(self.now[at], begin);
+            } else if new.contains(&first) || new.len() < grown {
+                new.insert(first);
+                others.insert(self.now[at], None);
             }
         }
-        was.into_iter().map(|(i, old)| (i, Some(old))).chain(others).collect()
+        self.was.into_iter().map(|(i, old)| (i, Some(old))).chain(others).collect()
     }
 
-    /// The current chunks that read as a stored one does: the one at the same place if it may be, else the first.
-    fn by_text(&self, stored: &StoredNote, now: &CurrentNote<'_>) -> HashMap<usize, usize> {
-        type Text = (TextHash, usize);
-        let mut with_text: HashMap<Text, VecDeque<usize>> = HashMap::new();
+    fn chunk(&self, at: usize) -> &'a CurrentChunk<'a> {
+        &self.note.chunks[self.now[at]]
+    }
+
+    /// Finds what the chunk at `at` was, unless that is known: the first that `fits` of the stored chunks between those that
+    /// its neighbours were. Whether it is known now.
+    fn take(&mut self, at: usize, fits: impl Fn(&StoredChunk) -> bool) -> bool {
+        if self.was.contains_key(&self.now[at]) {
+            return true;
+        }
+        let below = self.now[..at].iter().rev().find_map(|i| self.was.get(i));
+        let above = self.now[at..].iter().find_map(|i| self.was.get(i));
+        if below.zip(above).is_some_and(|(below, above)| below >= above) {
+            return false;
+        }
+        let mut between = self.before.range((below.map_or(Unbounded, Excluded), above.map_or(Unbounded, Excluded)));
+        let ordinal = self.chunk(at).ordinal;
+        let is_it = |old: &&usize| self.stored.chunks[**old].ordinal == ordinal && fits(&self.stored.chunks[**old]);
+        let Some(old) = between.find(is_it).copied() else { return false };
+        self.before.remove(&old);
+        self.was.insert(self.now[at], old);
+        true
+    }
+
+    /// Finds what reads as a stored chunk does: the one at the same place if it may be, else the first.
+    fn by_text(&mut self) {
+        let mut with_text: HashMap<(TextHash, usize), VecDeque<usize>> = HashMap::new();
         for old in &self.before {
-            let chunk = &stored.chunks[*old];
+            let chunk = &self.stored.chunks[*old];
             with_text.entry((chunk.hash, chunk.keys.len())).or_default().push_back(*old);
         }
-        let mut was = HashMap::new();
         for by_place in [true, false] {
-            for &i in &self.now {
-                let chunk = &now.chunks[i];
-                let Some(old) = with_text.get_mut(&(chunk.hash, chunk.keys.len())) else { continue };
+            for at in 0..self.now.len() {
+                let chunk = self.chunk(at);
+                let Some(alike) = with_text.get_mut(&(chunk.hash, chunk.keys.len())) else { continue };
                 let is_here = |old: &usize| {
-                    let old = &stored.chunks[*old];
+                    let old = &self.stored.chunks[*old];
                     (old.keys.first(), old.ordinal) == (chunk.keys.first(), chunk.ordinal)
                 };
-                let at = if by_place { old.iter().position(is_here) } else { Some(0) };
-                if !was.contains_key(&i)
-                    && let Some(old) = at.and_then(|at| old.remove(at))
+                let place = if by_place { alike.iter().position(is_here) } else { Some(0) };
+                if !self.was.contains_key(&self.now[at])
+                    && let Some(old) = place.and_then(|place| alike.remove(place))
                 {
-                    was.insert(i, old);
+                    self.before.remove(&old);
+                    self.was.insert(self.now[at], old);
                 }
             }
         }
-        was
     }
 }

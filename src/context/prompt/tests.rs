@@ -62,6 +62,21 @@ fn contents(prompt: &Prompt) -> String {
     format!("{}\n{}\n{}", prompt.system, prompt.document, prompt.task)
 }
 
+/// A change of these bytes needs a new [`PROMPT`] or [`EXPANDED_PROMPT`].
+#[test]
+fn the_instructions_are_the_same_to_the_byte() {
+    for (form, expansion, digest) in [
+        (Form::Note, false, "f76b1c109d347fee82a9eaa9256f35b8"),
+        (Form::Note, true, "62b62d747e212f37d2486591f355ff5e"),
+        (Form::Chunk, false, "c9213caf6ac2132c408a7f90eb178d7b"),
+        (Form::Chunk, true, "b47a127960fb699623d597ae21b14410"),
+        (Form::Simple, true, "5ab938b40de7800912e089d7657add18"),
+    ] {
+        let text = words::system(form, 12..=60, expansion);
+        assert_eq!(note::fingerprint::text_hash(text.as_bytes()).to_string(), digest, "{text}");
+    }
+}
+
 #[test]
 fn a_whole_note_is_asked_about_at_once() {
     let text = "---\ntitle: Atlas \"rollout\"\ntags: [vendor]\ntype: meeting\ndate: 2026-11-20\nstatus: late\n---\n\

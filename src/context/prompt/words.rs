@@ -7,32 +7,22 @@ use crate::expansion::{MOST_TERMS, QUESTIONS};
 
 /// The instructions for a form, for captions of so many words; with `expansion` for questions and terms beside them.
 pub(super) fn system(form: Form, words: RangeInclusive<u32>, expansion: bool) -> String {
+    let (asked, answer) = match (form, expansion) {
+        (Form::Simple, _) => return format!("{SIMPLE}{MATERIAL}"),
+        (Form::Note, false) => ("each number", format!("Return JSON only: {CAPTIONS}, {NO_OTHERS}.")),
+        (Form::Note, true) => ("each number", format!("Return JSON only: {EXPANDED}, {NO_OTHERS}.")),
+        (Form::Chunk, false) => {
+            ("the one passage", "Return only the caption, in plain text and in one line.".to_owned())
+        }
+        (Form::Chunk, true) => ("the one passage", format!("Return JSON only: {EXPANDED}, with the passage's number.")),
+    };
     let (least, most) = words.into_inner();
-    match form {
-        Form::Simple => format!("{SIMPLE}{MATERIAL}"),
-        Form::Note if expansion => format!(
-            "{SHOWN} For each number that is asked for, write one caption of {least} to {most} words, at most three \
-             sentences, with questions and terms, in the language of the note.\n\n{CAPTION}\n\n{}{MATERIAL}\n\nReturn \
-             JSON only: {EXPANDED}, with one entry for each number asked for and no others.",
-            beside()
-        ),
-        Form::Chunk if expansion => format!(
-            "{SHOWN} For the one passage that is asked for, write one caption of {least} to {most} words, at most \
-             three sentences, with questions and terms, in the language of the note.\n\n{CAPTION}\n\n{}{MATERIAL}\n\n\
-             Return JSON only: {EXPANDED}, with the passage's number.",
-            beside()
-        ),
-        Form::Note => format!(
-            "{SHOWN} For each number that is asked for, write one caption of {least} to {most} words, at most three \
-             sentences, in the language of the note.\n\n{CAPTION}{MATERIAL}\n\nReturn JSON only: \
-             {{\"captions\":[{{\"n\":1,\"text\":\"…\"}}]}}, with one entry for each number asked for and no others."
-        ),
-        Form::Chunk => format!(
-            "{SHOWN} For the one passage that is asked for, write one caption of {least} to {most} words, at most \
-             three sentences, in the language of the note.\n\n{CAPTION}{MATERIAL}\n\nReturn only the caption, in \
-             plain text and in one line."
-        ),
-    }
+    let (with, beside) =
+        if expansion { (", with questions and terms", format!("\n\n{}", beside())) } else { ("", String::new()) };
+    format!(
+        "{SHOWN} For {asked} that is asked for, write one caption of {least} to {most} words, at most three sentences{with}, \
+         in the language of the note.\n\n{CAPTION}{beside}{MATERIAL}\n\n{answer}"
+    )
 }
 
 /// Sets the user's own instructions off from ours.
@@ -44,7 +34,12 @@ pub(super) const ONE: &str = "Write its caption.";
 /// The same where questions and terms are asked for.
 pub(super) const ONE_EXPANDED: &str = "Write its caption, questions and terms.";
 
-/// The shape of an answer with questions and terms.
+const NO_OTHERS: &str = "with one entry for each number asked for and no others";
+
+/// The shape of an answer.
+const CAPTIONS: &str = "{\"captions\":[{\"n\":1,\"text\":\"…\"}]}";
+
+/// The same with questions and terms.
 const EXPANDED: &str = "{\"captions\":[{\"n\":1,\"text\":\"…\",\"questions\":[\"…\"],\"terms\":[\"…\"]}]}";
 
 /// The instructions for questions and terms. A change of them needs a new [`super::EXPANDED_PROMPT`].

@@ -34,20 +34,7 @@ const MONTHS: [&str; 12] = [
 
 /// Their short forms in notes. They are not looked for in captions, so a word like `mar` is not taken for a month
 /// there.
-const SHORT_MONTHS: [&str; 12] = [
-    "jan",
-    "feb",
-    "mar mär mrz",
-    "apr avr",
-    "",
-    "jun",
-    "jul juil",
-    "aug ago",
-    "sep sept",
-    "oct okt",
-    "nov",
-    "dec dez dic",
-];
+const SHORT_MONTHS: &str = "jan|feb|mar mär mrz|apr avr||jun|jul juil|aug ago|sep sept|oct okt|nov|dec dez dic";
 
 /// Names of the days of the week, Monday first.
 const WEEKDAYS: [&str; 7] = [
@@ -103,7 +90,7 @@ static NAMES: LazyLock<HashMap<&str, Vec<Name>>> = LazyLock::new(|| {
             all.entry(word).or_default().push(name);
         }
     };
-    for (month, (long, short)) in MONTHS.into_iter().zip(SHORT_MONTHS).enumerate() {
+    for (month, (long, short)) in MONTHS.into_iter().zip(SHORT_MONTHS.split('|')).enumerate() {
         put(long, Name::Month(month, true));
         put(short, Name::Month(month, false));
     }

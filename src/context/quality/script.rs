@@ -84,8 +84,7 @@ pub(super) fn other_language(caption: &str, note: &str, passage: &str) -> bool {
 /// Whether two texts are certainly in different languages; `false` where the language of either is unclear.
 fn differ(caption: &str, text: &str) -> bool {
     let text = start(text);
-    let by_words = (language_by_stop_words(caption), language_by_stop_words(text));
-    if let (Some((caption, _)), Some((text, _))) = by_words {
+    if let (Some(caption), Some(text)) = (language_by_stop_words(caption), language_by_stop_words(text)) {
         // Stop words are better evidence than letters where a text is short and full of names.
         return caption != text;
     }

@@ -101,9 +101,8 @@ pub(super) fn is_stop_word(word: &str) -> bool {
     STOP_WORDS.contains_key(word)
 }
 
-/// The language of most of a text's stop words, and their share of the text's words; `None` where no language stands
-/// out.
-pub(super) fn language_by_stop_words(text: &str) -> Option<(&'static str, f32)> {
+/// The language of most of a text's stop words; `None` where no language stands out.
+pub(super) fn language_by_stop_words(text: &str) -> Option<&'static str> {
     let words = words(text);
     if words.len() < 6 {
         return None;
@@ -118,7 +117,7 @@ pub(super) fn language_by_stop_words(text: &str) -> Option<(&'static str, f32)> 
     let second = counts.get(1).map_or(0, |(count, _)| *count);
     let share = best as f32 / words.len() as f32;
     let stands_out = best >= 3 && share > 0.15 && best * 2 >= second * 3;
-    stands_out.then_some((language, share))
+    stands_out.then_some(language)
 }
 
 /// The words of a text in lower case: runs of letters and digits that hold a letter. Hyphens and apostrophes separate

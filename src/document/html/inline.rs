@@ -1,6 +1,7 @@
 //! Elements that the converter would write as Markdown where none can stand: in code, in headings, around blocks; and
 //! elements that no reader sees.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -17,55 +18,6 @@ const MARKING: [&str; 14] = ["a", "b", "strong", "i", "em", "cite", "del", "s", 
 
 const HEADINGS: [&str; 6] = ["h1", "h2", "h3", "h4", "h5", "h6"];
 
-/// Elements that a page may hide.
-const HIDEABLE: [&str; 45] = [
-    "div",
-    "p",
-    "span",
-    "section",
-    "article",
-    "aside",
-    "main",
-    "header",
-    "footer",
-    "figure",
-    "figcaption",
-    "details",
-    "summary",
-    "blockquote",
-    "ul",
-    "ol",
-    "li",
-    "dl",
-    "dt",
-    "dd",
-    "table",
-    "tr",
-    "td",
-    "th",
-    "tbody",
-    "thead",
-    "form",
-    "label",
-    "button",
-    "small",
-    "a",
-    "b",
-    "strong",
-    "i",
-    "em",
-    "h1",
-    "h2",
-    "h3",
-    "h4",
-    "h5",
-    "h6",
-    "pre",
-    "code",
-    "img",
-    "input",
-];
-
 /// What the elements of a page share while it is converted.
 #[derive(Default)]
 pub(super) struct Inline {
@@ -80,36 +32,30 @@ pub(super) struct Inline {
 const LANGUAGE: char = '\u{1A}';
 
 impl Inline {
-    /// Adds the handlers to a converter.
-    pub(super) fn handle(shared: &Arc<Inline>, converter: HtmlToMarkdownBuilder) -> HtmlToMarkdownBuilder {
-        let own = || Arc::clone(shared);
-        let (title, marking, heading, code, block, line_break) = (own(), own(), own(), own(), own(), own());
+    /// Adds the handlers to a converter of a page with elements of these names.
+    pub(super) fn handle(
+        shared: &Arc<Inline>,
+        converter: HtmlToMarkdownBuilder,
+        mut names: BTreeSet<String>,
+    ) -> HtmlToMarkdownBuilder {
+        // A page that hides itself as a whole shows itself by a script.
+        names.retain(|name| name != "html" && name != "body");
+        // A converter takes no empty list.
+        names.insert("div".to_owned());
+
+        let own = |handle: fn(&Inline, &dyn Handlers, Element<'_>) -> Option<HandlerResult>| {
+            let shared = Arc::clone(shared);
+            move |handlers: &dyn Handlers, element: Element<'_>| handle(&shared, handlers, element)
+        };
         converter
-            .add_handler(vec!["title"], move |handlers: &dyn Handlers, element: Element<'_>| {
-                title.titled(handlers, &element)
-            })
-            .add_handler(MARKING.to_vec(), move |handlers: &dyn Handlers, element: Element<'_>| {
-                marking.marked(handlers, element)
-            })
+            .add_handler(vec!["title"], own(Inline::titled))
+            .add_handler(MARKING.to_vec(), own(Inline::marked))
             .add_handler(vec!["img"], image)
-            .add_handler(HEADINGS.to_vec(), move |handlers: &dyn Handlers, element: Element<'_>| {
-                heading.heading(handlers, element)
-            })
-            .add_handler(CODE.to_vec(), move |handlers: &dyn Handlers, element: Element<'_>| {
-                code.code(handlers, element)
-            })
-            .add_handler(vec!["pre"], move |handlers: &dyn Handlers, element: Element<'_>| {
-                block.block(handlers, &element)
-            })
-            .add_handler(vec!["br"], move |handlers: &dyn Handlers, element: Element<'_>| {
-                if line_break.is_in_code() { Some("\n".to_owned().into()) } else { handlers.fallback(element) }
-            })
-            .add_handler(
-                HIDEABLE.to_vec(),
-                |handlers: &dyn Handlers, element: Element<'_>| {
-                    if is_hidden(&element) { None } else { handlers.fallback(element) }
-                },
-            )
+            .add_handler(HEADINGS.to_vec(), own(Inline::heading))
+            .add_handler(CODE.to_vec(), own(Inline::code))
+            .add_handler(vec!["pre"], own(Inline::block))
+            .add_handler(vec!["br"], own(Inline::line_break))
+            .add_handler(names.iter().map(String::as_str).collect(), unless_hidden)
     }
 
     /// What the page's `<title>` says.
@@ -122,7 +68,7 @@ impl Inline {
     }
 
     /// The first title is the page's; others are those of pictures.
-    fn titled(&self, handlers: &dyn Handlers, element: &Element<'_>) -> Option<HandlerResult> {
+    fn titled(&self, handlers: &dyn Handlers, element: Element<'_>) -> Option<HandlerResult> {
         let title = source::plain(&handlers.walk_children(element.node).content).replace('\\', "");
         let title = title.split_whitespace().collect::<Vec<_>>().join(" ");
         if !title.is_empty() {
@@ -182,8 +128,12 @@ impl Inline {
         })
     }
 
+    fn line_break(&self, handlers: &dyn Handlers, element: Element<'_>) -> Option<HandlerResult> {
+        if self.is_in_code() { Some("\n".into()) } else { handlers.fallback(element) }
+    }
+
     /// A block whose lines stay as they are: code, or what else no Markdown is.
-    fn block(&self, handlers: &dyn Handlers, element: &Element<'_>) -> Option<HandlerResult> {
+    fn block(&self, handlers: &dyn Handlers, element: Element<'_>) -> Option<HandlerResult> {
         for count in [&self.code, &self.blocks] {
             count.fetch_add(1, Ordering::Relaxed);
         }
@@ -194,7 +144,7 @@ impl Inline {
         let content = source::plain(&content);
         let mut parts = content.splitn(3, LANGUAGE);
         let (before, own, rest) = (parts.next().unwrap_or_default(), parts.next(), parts.next());
-        let language = language(element).or_else(|| own.map(str::to_owned)).unwrap_or_default();
+        let language = language(&element).or_else(|| own.map(str::to_owned)).unwrap_or_default();
         let code = rest.map_or_else(|| content.clone(), |rest| [before, rest].concat()).replace(LANGUAGE, "");
         // The converter takes a first backtick for a fence.
         let code = code.strip_prefix('\\').filter(|code| code.starts_with(['`', '~'])).unwrap_or(&code);
@@ -203,6 +153,10 @@ impl Inline {
         let fence = "`".repeat((runs + 1).max(3));
         (!code.trim().is_empty()).then(|| format!("\n\n{fence}{language}\n{code}\n{fence}\n\n").into())
     }
+}
+
+fn unless_hidden(handlers: &dyn Handlers, element: Element<'_>) -> Option<HandlerResult> {
+    if is_hidden(&element) { None } else { handlers.fallback(element) }
 }
 
 /// A picture; of one that the page holds itself, only what stands for it.

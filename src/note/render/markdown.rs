@@ -14,21 +14,12 @@ const UNSEEN: [&str; 2] = ["id:: ", "collapsed:: "];
 
 /// Renders a piece of Markdown. In plain text tags are words.
 pub(super) fn render(source: &str, is_plain: bool) -> Rendered<'_> {
-    let mut reader = Reader {
-        source,
-        is_plain,
-        writer: Writer::new(source),
-        skip: 0,
-        title_end: None,
-        depth: 0,
-        code: false,
-        cells: 0,
-        html: None,
-    };
+    let mut reader = Reader { source, is_plain, writer: Writer::new(source), ..Reader::default() };
     reader.all();
     reader.writer.finish()
 }
 
+#[derive(Default)]
 struct Reader<'s> {
     source: &'s str,
     is_plain: bool,
