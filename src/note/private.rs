@@ -1,14 +1,15 @@
 //! Which notes are private: never shown to an assistant, never sent to another computer. All code that has to respect
 //! this uses one rule: [`Private::covers`].
 
-use std::fmt;
-use std::path::Path;
+mod globs;
 
-use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use std::fmt;
+
 use unicode_normalization::UnicodeNormalization as _;
 
 use super::Note;
 use crate::VaultPath;
+use globs::Globs;
 
 /// The tag that makes a note private wherever the note is; `private/…` does too.
 pub const TAG: &str = "private";
@@ -17,25 +18,24 @@ pub const TAG: &str = "private";
 #[derive(Clone)]
 pub struct Private {
     written: Vec<String>,
-    /// `None` covers every note.
-    globs: Option<Gitignore>,
+    globs: Globs,
 }
 
 impl Private {
     /// The rules with these globs, in the syntax of `.gitignore`. The check of the configuration refuses a glob that is
     /// not a pattern; here such a glob covers every note, since leaving it out would show what was to be hidden.
     pub fn new(globs: &[String]) -> Self {
-        let compiled = compiled(globs.iter().flat_map(|glob| {
+        let compiled = Globs::new(globs.iter().flat_map(|glob| {
             let glob = folded_glob(glob);
             let named = as_named(&glob);
             [Some(glob), named].into_iter().flatten()
         }));
-        Private { written: globs.to_vec(), globs: compiled.ok() }
+        Private { written: globs.to_vec(), globs: compiled.unwrap_or_else(|_| Globs::everything()) }
     }
 
     /// What is wrong with a glob.
     pub fn problem(glob: &str) -> Option<String> {
-        compiled([folded_glob(glob)]).err().map(|error| error.to_string())
+        Globs::new([folded_glob(glob)]).err().map(|error| error.to_string())
     }
 
     /// Whether the note of this path with these tags is private.
@@ -57,10 +57,7 @@ impl Private {
 
     /// As [`Private::covers`], of a file without tags.
     pub fn covers_path(&self, path: &VaultPath) -> bool {
-        self.globs.as_ref().is_none_or(|globs| {
-            let covers = |path: String| globs.matched_path_or_any_parents(Path::new(&path), false).is_ignore();
-            !globs.is_empty() && covers(folded(path.as_str()))
-        })
+        !self.globs.is_empty() && self.globs.cover(&folded(path.as_str()))
     }
 }
 
@@ -82,15 +79,6 @@ impl fmt::Debug for Private {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Private").field(&self.written).finish()
     }
-}
-
-/// The globs of these lines; comments and empty lines are none.
-fn compiled(lines: impl IntoIterator<Item = String>) -> Result<Gitignore, ignore::Error> {
-    let mut builder = GitignoreBuilder::new("");
-    for line in lines {
-        builder.add_line(None, &line)?;
-    }
-    builder.build()
 }
 
 fn folded_glob(glob: &str) -> String {

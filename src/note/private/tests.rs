@@ -1,6 +1,10 @@
 use super::*;
 use crate::{NoteRules, parse};
 
+use ignore::gitignore::GitignoreBuilder;
+use proptest::prelude::*;
+use std::path::Path;
+
 fn covers(globs: &[&str], path: &str, text: &str) -> bool {
     let globs: Vec<String> = globs.iter().map(|glob| (*glob).to_owned()).collect();
     let note = parse(&VaultPath::parse(path).unwrap(), text.as_bytes(), &NoteRules::default());
@@ -57,4 +61,28 @@ fn globs_are_those_of_gitignore() {
             && Private::problem("[Z-a]*").is_some()
             && Private::problem("Journal/**").is_none()
     );
+}
+
+/// Whether the crate that reads `.gitignore` files says so; `None` if it refuses a glob.
+fn as_gitignore(globs: &[String], path: &str) -> Option<bool> {
+    let mut builder = GitignoreBuilder::new("");
+    for glob in globs {
+        builder.add_line(None, glob).ok()?;
+    }
+    Some(builder.build().ok()?.matched_path_or_any_parents(Path::new(path), false).is_ignore())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 500, ..ProptestConfig::default() })]
+
+    #[test]
+    fn globs_match_what_gitignore_matches(
+        globs in proptest::collection::vec(r"[!#/\\]{0,2}(a|b|ab|\*|\*\*|\?|/|\[ab\]|\{a,b\}|\.|\[|\{| |\\|/\*\*){0,5}/?", 0..4),
+        path in r"[ab. #!\[]{1,2}(/[ab. *]{1,2}){0,3}",
+    ) {
+        // No note has another path.
+        prop_assume!(VaultPath::parse(&path).is_some());
+        let ours = Globs::new(globs.iter().cloned()).ok().map(|globs| globs.cover(&path));
+        prop_assert_eq!(ours, as_gitignore(&globs, &path));
+    }
 }
