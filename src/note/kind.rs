@@ -28,7 +28,8 @@ fn fits(pattern: &str, path: &VaultPath) -> bool {
     }
     let parts: Vec<&str> = pattern.split('/').collect();
     let names: Vec<&str> = path.split('/').collect();
-    glob(&parts, &names[names.len() - 1..]) || (1..=names.len()).any(|length| glob(&parts, &names[..length]))
+    let by_name = parts.len() == 1 && glob(&parts, &names[names.len() - 1..]);
+    by_name || (1..=names.len()).any(|length| glob(&parts, &names[..length]))
 }
 
 fn glob(parts: &[&str], names: &[&str]) -> bool {

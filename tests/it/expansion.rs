@@ -57,7 +57,13 @@ fn meant(daemon: &mut Daemon, contextual: bool) -> Vec<(u32, String)> {
         ..query("procurement")
     };
     let score = |hit: &protocol::hit::Hit| hit.lanes.as_ref().and_then(|lanes| Some(lanes.dense.as_ref()?.score));
-    daemon.ask(&asked).hits.iter().map(|hit| (hit.line, format!("{:.4?}", score(hit)))).collect()
+    loop {
+        let answer = daemon.ask(&asked);
+        // On a machine with much else to do, vectors without contexts take longer than a search waits.
+        if !answer.warnings.iter().any(|warning| warning.contains("are being made")) {
+            return answer.hits.iter().map(|hit| (hit.line, format!("{:.4?}", score(hit)))).collect();
+        }
+    }
 }
 
 fn reviewed(daemon: &mut Daemon) -> Vec<Reviewed> {

@@ -20,6 +20,7 @@ fn patterns() {
         ("Projects/*", "Projects/a.md", true),
         ("Projects/*.md", "Projects/x/a.md", false),
         ("Meeting *", "x/y/Meeting with A.md", true),
+        ("Meeting*/**", "x/Meeting with A.md", false),
         ("Meeting ?.md", "x/Meeting 1.md", true),
         ("*a*a*a*b", "aaaaaaaaaaaaaaaaaaaaaaaa", false),
     ] {
