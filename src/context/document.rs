@@ -47,8 +47,9 @@ pub struct Document {
     pub outline: Vec<(u8, String)>,
     /// Titles it links to, at most 20.
     pub links: Vec<String>,
-    /// The note's text without front matter, even such as cannot be read, hidden parts removed as for searching. Links are written as words, embeds
-    /// as `[image: name]`, long code as its first and last lines; control characters are removed.
+    /// The note's text without front matter, even such as cannot be read, hidden parts removed as for searching. Links
+    /// are written as words, embeds as `[image: name]`, long code as its first and last lines; control characters are
+    /// removed.
     pub text: String,
     /// Its chunks in order; spans into `text`.
     pub passages: Vec<Passage>,

@@ -87,8 +87,9 @@ impl RerankClient {
         Ok(RerankClient { shared: Arc::new(shared), model: config.model().into(), price })
     }
 
-    /// How well each document answers the query, on a scale of the model's own; `None` for those it passes over. Once `within` is over, there is no answer. Before that, what may
-    /// succeed on a second try is tried again, unless the provider may have counted the first.
+    /// How well each document answers the query, on a scale of the model's own; `None` for those it passes over. Once
+    /// `within` is over, there is no answer. Before that, what may succeed on a second try is tried again, unless the
+    /// provider may have counted the first.
     ///
     /// # Errors
     /// See [`Unanswered`].
@@ -137,7 +138,7 @@ impl RerankClient {
             let reply = shared.send(Method::POST, request).await?;
             Rerank::read(&reply.body, documents.len()).map_err(|message| shared.unread(&reply, message))
         };
-        let guess = self.guess(query, documents);
+        let guess = Self::guess(query, documents);
         let payment = if self.is_free() {
             Payment::free(account.wanted.clone())
         } else {
@@ -166,11 +167,11 @@ impl RerankClient {
 
     /// What a question may cost at most, in millionths of a dollar; `None` if the price is not known.
     pub fn most(&self, query: &str, documents: &[String]) -> Option<u64> {
-        self.cost(&self.guess(query, documents))
+        self.cost(&Self::guess(query, documents))
     }
 
     /// Estimates what a question is going to take; errs upwards.
-    fn guess(&self, query: &str, documents: &[String]) -> Billed {
+    fn guess(query: &str, documents: &[String]) -> Billed {
         let query = u64::from(estimate_tokens(query, 1.0));
         let tokens = documents.iter().map(|document| query + u64::from(estimate_tokens(document, 1.0)));
         let pieces: u64 = tokens.clone().map(|tokens| tokens.div_ceil(TOKENS_PER_DOCUMENT).max(1)).sum();

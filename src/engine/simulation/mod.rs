@@ -3,9 +3,9 @@
 //!
 //! A seed gives a schedule ([`schedule`]). The work of a daemon's other threads is a list of jobs here, run one at a
 //! time in an order that the seed chooses ([`played`], [`process`]); a script answers what would go over the network
-//! ([`model`]), which from some seed on has batches too ([`shelf`]). When the schedule is over nothing disturbs the engine until it rests, and then [`invariants`] checks
-//! it: the index equals one that is built from nothing, every context was bought once, the ledger has what was sent,
-//! nothing is reserved, no job goes on.
+//! ([`model`]), which from some seed on has batches too ([`shelf`]). When the schedule is over nothing disturbs the
+//! engine until it rests, and then [`invariants`] checks it: the index equals one that is built from nothing, every
+//! context was bought once, the ledger has what was sent, nothing is reserved, no job goes on.
 //!
 //! - `cargo test --lib simulation` plays 400 seeds.
 //! - `SITUATED_SEED=123 cargo test --lib simulation` plays one, and prints what happened.

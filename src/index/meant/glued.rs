@@ -40,7 +40,7 @@ impl Corpus<'_> {
         let is_found = phrase.is_some() || !forms.is_empty();
         let shown = phrase.iter().chain(&forms).cloned().collect();
         let forms = forms.into_iter().map(|form| (form, 1.0)).collect();
-        Ok(is_found.then(|| Also { phrase, forms, shown, ..Also::none(word) }))
+        Ok(is_found.then(|| Also { forms, phrase, shown, ..Also::none(word) }))
     }
 
     /// The words that a word is together with a number, if no snapshot has it alone.

@@ -210,7 +210,7 @@ impl Wire {
             }
             Wire::Batch(step) => {
                 let client = completions(Provider::Anthropic);
-                Line::Batch(client.batches().unwrap(), client, step)
+                Line::Batch(Box::new(client.batches().unwrap()), client, step)
             }
         }
     }
@@ -223,7 +223,7 @@ pub(super) enum Line {
     Vectors(Embeddings),
     /// And how long is waited for its judgement.
     Judgement(RerankClient, Duration),
-    Batch(Batches, CompletionClient, Step),
+    Batch(Box<Batches>, CompletionClient, Step),
 }
 
 impl Line {
