@@ -263,7 +263,7 @@ async fn compare(vault: &Arc<Vault>, keeper: &mut Keeper, nodes: &[Node]) -> Res
     let differences = found.differences;
     row("differences between the collection and the vault", format!("{differences} of {} notes", found.notes));
     if differences > 0 {
-        eprintln!("{:?}", found);
+        eprintln!("{found:?}");
     }
     let documents = vault.paths().into_iter().map(|path| vault.document(&path));
     let chunks: usize = documents.filter_map(|document| Some(document.ok()??.chunks.len())).sum();

@@ -184,7 +184,7 @@ async fn notes_that_move_all_at_once_are_there_at_every_moment() {
     let (mut keeper, done) = moving.await.unwrap();
     assert_eq!((done, keeper.progress()), (Done::Rests, (count, 0)));
     let compared = keeper.verify().await.unwrap();
-    assert_eq!((compared.differences, compared.points), (0, count), "{:?}", compared);
+    assert_eq!((compared.differences, compared.points), (0, count), "{compared:?}");
     assert!(reader.note("handbook", "old/n00001.md", LONG).await.unwrap().unwrap().is_empty());
     assert_eq!(reader.note("handbook", "new/n00001.md", LONG).await.unwrap().unwrap().len(), 1);
     collection.drop_all().await.unwrap();

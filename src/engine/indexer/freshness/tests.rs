@@ -38,7 +38,7 @@ fn a_walk_that_is_asked_for_during_another_follows_it_with_all_who_asked() {
 fn a_part_that_is_asked_for_during_a_walk_becomes_a_walk() {
     let mut freshness = Freshness::new(timing(), Instant::now());
     assert!(freshness.request(RescanReason::Asked, vec![]).is_some());
-    assert!(!freshness.request(RescanReason::Asked, vec![]).is_some(), "one look at a time");
+    assert!(freshness.request(RescanReason::Asked, vec![]).is_none(), "one look at a time");
     freshness.ended();
     assert_eq!(freshness.following(), Some(Walk { reason: RescanReason::Asked, jobs: vec![] }));
 }

@@ -143,7 +143,7 @@ impl Fill {
             let _ = actor.inbox.send(Event::DryRun { ticket, notes });
         };
         match machine::spawn("dry-run", look) {
-            Ok(_) => {
+            Ok(()) => {
                 self.looking = paths.len();
                 self.todo.retain(|path| !paths.contains(path));
             }
