@@ -512,6 +512,10 @@ fn a_cancelled_request_is_answered_once_and_its_job_goes_on() {
 #[test]
 fn nobody_is_left_without_an_answer_when_the_daemon_stops() {
     let place = small();
+    // So many that making them anew waits for mains.
+    for i in 0..40 {
+        place.write(&format!("n{i}.md"), "# Note\n\nmany\n");
+    }
     place.configure(&battery(&place, 31));
     let mut daemon = place.spawn(&["run"]);
     daemon.wait_idle();

@@ -137,14 +137,15 @@ impl Connection {
     /// Waits until there is something to read, or a reason not to.
     async fn readable(&mut self) -> Option<End> {
         let closing = *self.closing.borrow();
-        let closing = match closing {
-            Some(closing) => closing,
-            None => tokio::select! {
+        let closing = if let Some(closing) = closing {
+            closing
+        } else {
+            tokio::select! {
                 biased;
                 _ = &mut self.writer.0 => return Some(End::Gone),
                 readable = self.stream.readable() => return readable.is_err().then_some(End::Gone),
                 closing = closed(&mut self.closing) => closing,
-            },
+            }
         };
         // What arrived before the daemon stops is still read, though the runtime may not know of it yet; but the daemon
         // does not listen for ever to a client that goes on asking.

@@ -416,7 +416,6 @@ async fn progress_grows_and_comes_before_the_answer() {
     let fake = Fake::new();
     let mut client = fake.connect();
     client.ask(1, "sync", json!({ "progress": "tok" })).await;
-    let mut told = Instant::now() - Duration::from_secs(1);
     // What comes sooner than a tenth of a second after the last is told of later, together with what has come since.
     for (steps, done) in [(0..=0, 0), (1..=2, 2), (3..=3, 3), (4..=5, 5)] {
         steps.for_each(|step| fake.moves_on_to(step));
@@ -424,8 +423,6 @@ async fn progress_grows_and_comes_before_the_answer() {
         assert_eq!((&line["method"], &line["params"]["token"]), (&json!("progress"), &json!("tok")));
         let (total, phase) = (&line["params"]["total"], &line["params"]["phase"]);
         assert_eq!((&line["params"]["done"], total, phase), (&json!(done), &json!(5), &json!("reading")));
-        assert!(done == 5 || told.elapsed() > Duration::from_millis(50), "{done} is told at once");
-        told = Instant::now();
     }
     let reply = client.next().await.unwrap();
     assert_eq!((&reply["result"]["state"], &reply["result"]["seq"]), (&json!("done"), &json!(9)));
