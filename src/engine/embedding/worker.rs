@@ -590,9 +590,7 @@ impl EmbedQueue {
 
 /// A text, halved once for every cut.
 fn cut(text: &str, cuts: u8) -> &str {
-    let end = text.len() >> cuts;
-    let end = (0..=end).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
-    if cuts == 0 { text } else { &text[..end] }
+    &text[..text.floor_char_boundary(text.len() >> cuts)]
 }
 
 #[cfg(test)]

@@ -22,8 +22,7 @@ pub(super) fn normalize(word: &str, kind: Kind, out: &mut String) {
         }
     }
     if out.len() > LONGEST {
-        let end = (0..=LONGEST).rev().find(|&end| out.is_char_boundary(end)).unwrap_or(0);
-        out.truncate(end);
+        out.truncate(out.floor_char_boundary(LONGEST));
     }
 }
 

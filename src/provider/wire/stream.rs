@@ -291,8 +291,7 @@ impl Thinking {
                 } else {
                     // Keeps as much as may be the beginning of the end.
                     let from = held.len().saturating_sub(THINKING.1.len());
-                    let from = (from..held.len()).find(|at| held.is_char_boundary(*at)).unwrap_or(held.len());
-                    held.drain(..from);
+                    held.drain(..held.ceil_char_boundary(from));
                 }
             }
         }
