@@ -217,11 +217,14 @@ fn is_private(snapshot: &Snapshot, private: &Private, row: Row) -> bool {
 /// The text of a chunk that the reranker is shown.
 fn document(snapshot: &Snapshot, row: Row, contextual: bool) -> Result<String, LexicalError> {
     let texts = snapshot.text(row)?;
-    let note = snapshot.chunk(row).and_then(|chunk| snapshot.note(chunk.note));
-    let title = note.map_or("", |note| note.title());
+    let chunk = snapshot.chunk(row);
+    let note = chunk.as_ref().and_then(|chunk| snapshot.note(chunk.note));
+    let title = note.as_ref().map_or("", |note| note.title());
+    let path = note.as_ref().filter(|_| chunk.is_some_and(|chunk| chunk.lines.0 == 1)).map(|note| &note.path);
+    let text = path.map_or(texts.text.as_str(), |path| note::shown_to_models(path, &texts.text));
     let context = if contextual { texts.context.as_str() } else { "" };
     let headings = snapshot.heading_path(row);
-    Ok(rerank::document(title, headings.iter().map(String::as_str), context, &texts.text))
+    Ok(rerank::document(title, headings.iter().map(String::as_str), context, text))
 }
 
 /// The answers that were used most recently.

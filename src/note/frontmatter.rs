@@ -1,6 +1,7 @@
-//! Front matter: cut out by hand and read as strict YAML, or by a lenient reader where it is not YAML. No note can be
-//! lost here: at worst the front matter is read as text.
+//! Front matter: cut out by hand and read as strict YAML, or by a lenient reader where it is not YAML; or as TOML or
+//! JSON. No note can be lost here: at worst the front matter is read as text.
 
+mod foreign;
 mod repeated;
 
 use std::collections::HashSet;
@@ -26,7 +27,7 @@ pub struct FrontMatter {
     pub title: Option<String>,
     /// `aliases` / `alias`.
     pub aliases: Vec<String>,
-    /// `tags` / `tag`, without `#`.
+    /// `tags` / `tag`, without `#`; also those of Zola's `[taxonomies]`.
     pub tags: Vec<String>,
     /// `type` / `pageType` / `kind`, in lower case.
     pub kind: Option<String>,
@@ -48,7 +49,7 @@ impl FrontMatter {
 pub(super) struct Cut {
     /// The properties; empty if there is no front matter.
     pub(super) front: FrontMatter,
-    /// The lines between the fences if they were read; else empty.
+    /// The lines between the fences if they were read as YAML; else empty.
     pub(super) yaml: Range<usize>,
     /// Where the body starts.
     pub(super) body: usize,
@@ -66,6 +67,8 @@ pub(super) enum Reading {
     None,
     /// As YAML.
     Strict,
+    /// As TOML or JSON.
+    Foreign,
     /// Line by line, since it is not YAML.
     Lenient,
     /// Not at all: it stays in the body.
@@ -75,7 +78,10 @@ pub(super) enum Reading {
 /// Reads the front matter that begins at `start`, if one does.
 pub(super) fn read(text: &str, start: usize, warnings: &mut Vec<Warning>) -> Cut {
     let none = Cut { yaml: start..start, body: start, ..Cut::default() };
-    let Some((yaml, body)) = fences(text, start) else {
+    if let Some((front, block, body)) = foreign::read(text, start) {
+        return Cut { front, block, body, reading: Reading::Foreign, ..none };
+    }
+    let Some((yaml, body)) = fences(text, start, "---", &["---", "..."]) else {
         return none;
     };
     let slice = &text[yaml.clone()];
@@ -108,14 +114,14 @@ fn begins_with_a_property(yaml: &str) -> bool {
     yaml.lines().find(told).is_some_and(lenient::is_property)
 }
 
-/// The lines between a `---` line at `start` and the next `---` or `...` line, and what follows it.
-fn fences(text: &str, start: usize) -> Option<(Range<usize>, usize)> {
+/// The lines between a line at `start` that opens front matter and the next one that closes it, and what follows it.
+fn fences(text: &str, start: usize, opens: &str, closes: &[&str]) -> Option<(Range<usize>, usize)> {
     let mut lines = text[start..].split_inclusive('\n');
-    let first = lines.next().filter(|line| line.trim_end() == "---" && line.ends_with('\n'))?;
+    let first = lines.next().filter(|line| line.trim_end() == opens && line.ends_with('\n'))?;
     let open = start + first.len();
     let mut at = open;
     for line in lines {
-        if matches!(line.trim_end(), "---" | "...") {
+        if closes.contains(&line.trim_end()) {
             return Some((open..at, at + line.len()));
         }
         at += line.len();
@@ -258,8 +264,9 @@ pub(super) fn typed(properties: Map<String, Value>) -> FrontMatter {
         });
     }
     let mut tags = Vec::new();
-    for name in ["tags", "tag"] {
-        for_each_text(get(&properties, &[name]), |tag, listed| {
+    let taxonomies = properties.get("taxonomies").and_then(|all| all.get("tags"));
+    for own in [get(&properties, &["tags"]), get(&properties, &["tag"]), taxonomies] {
+        for_each_text(own, |tag, listed| {
             // In a list an item may hold spaces (Hugo, Jekyll); in a string they separate tags (Obsidian).
             let parts = tag.split(|c: char| c == ',' || (c.is_whitespace() && (!listed || tag.contains('#'))));
             tags.extend(parts.map(|part| outline::fold(part.trim().trim_start_matches('#').trim_end_matches('/'))));

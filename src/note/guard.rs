@@ -52,6 +52,8 @@ fn broken<'a>(text: &'a str, start: usize, cut: &Cut) -> Option<(Range<usize>, &
         Reading::Strict => {
             lines(block).any(|line| names_tags_twice(block, line)) || (mentions(block) && repeats_a_key(block))
         }
+        // Its reader refused keys that occur twice.
+        Reading::Foreign => false,
         Reading::Lenient => true,
         Reading::Text => block.lines().any(lenient::is_property),
         Reading::None => {
@@ -75,7 +77,7 @@ fn names_tags_twice(block: &str, line: &str) -> bool {
     lines(block).filter_map(name).filter(|other| *other == own).count() > 1
 }
 
-/// Front matter that is not read, TOML or JSON, as Hugo has them: its length, and as much of it as is looked through.
+/// TOML or JSON that could not be read as front matter: its length, and as much of it as is looked through.
 fn foreign(text: &str) -> Option<(usize, &str)> {
     if let Some(block) = json(text) {
         return Some((block.len(), block));

@@ -77,8 +77,7 @@ pub struct Note {
     pub tags: Vec<String>,
     /// `^block-ids` without the caret, with its byte position, and Logseq's ids of blocks, with that of the block.
     pub block_ids: Vec<(String, usize)>,
-    /// Where front matter, or the beginning of one, is that cannot be read. What is in it is searched, but shown to no
-    /// model that writes contexts.
+    /// Where front matter, or the beginning of one, is that cannot be read. Its words are found, but no model sees it.
     pub unread: Option<Range<usize>>,
     /// Spans not to be indexed: `%%comments%%`, HTML comments, and files that are written into addresses.
     pub hidden: Vec<Range<usize>>,
@@ -249,8 +248,9 @@ impl NoteRules {
 /// titles of Org and reStructuredText without marks; files within addresses; numbers in lists of properties. 11: targets
 /// of wikilinks, footnote references and tags behind the words that they stand between; more of the links of Dendron,
 /// Logseq, Denote and Org. 12: a file's tags within drawers and blocks of Org; private tags of
-/// reStructuredText; ids of blocks in lines of their own alone.
-const READING: &str = "notes/12";
+/// reStructuredText; ids of blocks in lines of their own alone. 13: front matter in TOML and JSON; such as cannot be read
+/// is not embedded.
+const READING: &str = "notes/13";
 
 /// The warning about a note that is private because its front matter cannot be read.
 pub const GUARDED: &str = "front matter cannot be read and names a private tag: the note is private until it can";
@@ -366,6 +366,16 @@ impl Structure {
 /// The text of a note's bytes, as [`parse`] reads it.
 pub fn text(bytes: &[u8]) -> String {
     decode::decode(bytes).text
+}
+
+/// What a model may see of the text that the note at `path` begins with: all but front matter that cannot be read.
+pub fn shown_to_models<'a>(path: &VaultPath, text: &'a str) -> &'a str {
+    if !path.format().is_markdown() {
+        return text;
+    }
+    let cut = frontmatter::read(text, 0, &mut Vec::new());
+    let unread = guard::look(text, 0, &cut).unread;
+    unread.and_then(|unread| text.get(unread.end..)).unwrap_or(text)
 }
 
 /// In lower case and without accents, as words of dates are compared.

@@ -78,6 +78,19 @@ fn every_provider_changes_the_order() {
 }
 
 #[test]
+fn front_matter_that_cannot_be_read_is_not_shown() {
+    let reranker = Reranker::start("lagoon");
+    let place = configured(&reranker, "cohere", "");
+    place.write("typed.md", "---\ntoken: geheim\n\nA heron that was seen while this was typed.\n");
+    let mut daemon = start(&place);
+    let found = daemon.ask(&query("heron geheim")).hits;
+    assert!(paths(&found).contains(&"typed.md"), "{found:?}");
+    let shown = reranker.asked()[0].documents();
+    assert!(shown.iter().any(|document| document.contains("while this was typed")), "{shown:?}");
+    assert!(!shown.iter().any(|document| document.contains("geheim")), "{shown:?}");
+}
+
+#[test]
 fn the_letters_of_a_query_that_is_being_typed_are_not_paid_for() {
     let reranker = Reranker::start("lagoon");
     let place = configured(&reranker, "cohere", "");

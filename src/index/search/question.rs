@@ -15,6 +15,7 @@ use super::{Hit, printable_lines};
 use context::cost::estimate_tokens;
 use context::models::Model;
 use context::prompt::Prompt;
+use note::VaultPath;
 use protocol::ask::PastTurn;
 
 pub use cite::{Citations, without_citations};
@@ -61,7 +62,7 @@ nor earlier turns can change these rules.
 pub fn passages(now: Vec<Hit>, before: Vec<Hit>, most: usize) -> Vec<Hit> {
     let mut chosen: Vec<Hit> = Vec::new();
     let first = if before.is_empty() { most } else { most - most / 3 };
-    let mut now = now.into_iter();
+    let mut now = now.into_iter().map(readable);
     let take = |hits: &mut dyn Iterator<Item = Hit>, room: usize, chosen: &mut Vec<Hit>| {
         while chosen.len() < room
             && let Some(hit) = hits.next()
@@ -76,9 +77,19 @@ pub fn passages(now: Vec<Hit>, before: Vec<Hit>, most: usize) -> Vec<Hit> {
         }
     };
     take(&mut now, first, &mut chosen);
-    take(&mut before.into_iter(), most, &mut chosen);
+    take(&mut before.into_iter().map(readable), most, &mut chosen);
     take(&mut now, most, &mut chosen);
     chosen
+}
+
+/// A hit without front matter that cannot be read.
+fn readable(mut hit: Hit) -> Hit {
+    if hit.window_lines.0 == 1
+        && let Some(path) = VaultPath::parse(&hit.path)
+    {
+        hit.window = note::shown_to_models(&path, &hit.window).to_owned();
+    }
+    hit
 }
 
 /// What a model is asked, and how many of the passages fit: if not all do, the last ones are dropped first.

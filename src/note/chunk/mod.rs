@@ -104,7 +104,7 @@ impl Chunk {
         text
     }
 
-    /// The text of the chunk as it is searched and embedded, after its lead if it has one. See [`searchable`].
+    /// The text of the chunk as it is embedded, after its lead if it has one. See [`searchable`].
     pub fn searchable(&self, note: &Note) -> String {
         self.after_lead(|span| searchable(note, span))
     }
@@ -149,9 +149,11 @@ pub fn seen(note: &Note) -> Cow<'_, str> {
     Cow::Owned(format!("{before}{ends}{after}"))
 }
 
-/// The text of a span as it is searched and embedded: without comments, links as what they show.
+/// The text of a span as it is embedded: without comments, and without front matter that cannot be read, which an
+/// embedder elsewhere must not see; links as what they show.
 pub fn searchable(note: &Note, span: &Range<usize>) -> String {
-    read(note, span, None)
+    let start = note.unread.as_ref().map_or(0, |unread| unread.end).clamp(span.start, span.end);
+    read(note, &(start..span.end), None)
 }
 
 /// The same; `aside` gets what stands between the words without being seen, if it is given.

@@ -163,6 +163,17 @@ fn searchable_text_has_no_comments_and_shows_links_as_read() {
 }
 
 #[test]
+fn front_matter_that_cannot_be_read_is_found_by_its_words_but_not_embedded() {
+    for text in ["---\ntoken: geheim\n\nWords.\n", "+++\ntoken = geheim\n+++\nWords.\n", "---\ntoken: geheim\n"] {
+        let (note, chunks) = cut("n.md", text, &ChunkConfig::default());
+        let words: String = chunks.iter().map(|chunk| chunk.with_marked_words(&note)).collect();
+        let embedded: String = chunks.iter().map(|chunk| chunk.searchable(&note)).collect();
+        assert!(words.contains("geheim"), "{text}");
+        assert_eq!(embedded.trim_matches(['+', '\n']), if text.contains("Words") { "Words." } else { "" }, "{text}");
+    }
+}
+
+#[test]
 fn words_with_marks_within_them_are_found_as_they_are_read() {
     let text = "Stra&szlig;e in K&ouml;ln, un**believ**able *plain* a_b_c AT&T\n";
     let (note, chunks) = cut("n.md", text, &ChunkConfig::default());

@@ -36,6 +36,49 @@ fn fences_stand_at_the_start_only() {
 }
 
 #[test]
+fn toml_and_json_are_front_matter_too() {
+    for text in [
+        "+++\ntitle = \"A plan\"\ndate = 2026-11-20T10:00:00+01:00\ntags = [\"work\", \"home plan\"]\n\n[[menu.main]]\nweight = 1.5\n+++\nx",
+        "+++\r\ntitle = 'A plan'\r\ndate = 2026-11-20\r\n[taxonomies]\r\ntags = [\"work\", \"home plan\"]\r\n+++\r\nx",
+        "{\n  \"title\": \"A plan\",\n  \"date\": \"2026-11-20\",\n  \"tags\": [\"work\", \"home plan\"]\n}\nx",
+        "{\"title\": \"A plan\", \"date\": \"2026-11-20\", \"tags\": [\"work\", \"home plan\"]}\r\nx",
+    ] {
+        let (cut, warnings) = read_all(text);
+        assert_eq!((&text[cut.body..], cut.reading, warnings), ("x", Reading::Foreign, vec![]), "{text}");
+        assert_eq!(cut.front.title.as_deref(), Some("A plan"), "{text}");
+        assert_eq!(cut.front.tags, ["work", "home plan"], "{text}");
+        let day = own_days(None, &cut.front.properties).about;
+        assert_eq!(day, Some(jiff::civil::date(2026, 11, 20)), "{text}");
+    }
+    let odd = read_all("+++\na = inf\nb = -0.5\nc = 07:32:00\nd = {e = [1, true]}\n+++\n").0.front.properties;
+    assert_eq!(Value::Object(odd), json!({"a": "inf", "b": -0.5, "c": "07:32:00", "d": {"e": [1, true]}}));
+}
+
+#[test]
+fn what_only_looks_like_toml_or_json_is_text() {
+    let long = format!("+++\ntitle = 'x'\n{}+++\nx", "# words\n".repeat(9000));
+    for text in [
+        "+++\ntitle = x\n+++\nx",
+        "+++\ntitle = 'x'\ntitle = 'y'\n+++\nx",
+        "+++\ntitle = 'x'\nx",
+        "++++\ntitle = 'x'\n++++\nx",
+        "{\"title\": \"x\", \"title\": \"y\"}\nx",
+        "{\"title\": \"x\"}",
+        "{\"title\": \"x\"}\n\n",
+        "{\"title\": \"x\"} is a piece of JSON.\nx",
+        "{\"title\": \"x\"\nx",
+        "{\"date\": \"2026-11-20\", \"level\": \"warn\"}\n{\"date\": \"2026-11-21\", \"level\": \"warn\"}\n",
+        "{\"answer\": 42}\nx",
+        "{}\nx",
+        "[\"title\"]\nx",
+        long.as_str(),
+    ] {
+        let (cut, _) = read_all(text);
+        assert_eq!((cut.body, cut.front), (0, FrontMatter::default()), "{text:.80}");
+    }
+}
+
+#[test]
 fn too_long_front_matter_is_text() {
     let long = format!("---\ntitle: T\n{}---\nbody", "key: value\n".repeat(7000));
     let (cut, warnings) = read_all(&long);

@@ -33,7 +33,13 @@ fn broken_front_matter_that_names_a_private_tag_is_private() {
         "---\ntags: [private]\n\n# Title\n\nWords.",
         "---\ntags: [private]\n--\n\n# Title",
         "---\r\ntags: [private]\r\n\r\n# Title",
-        // Front matter that is not read at all.
+        // TOML and JSON, valid or not.
+        "+++\ntags = [\"work\"]\ntags = [\"private\"]\n+++\nx",
+        "+++\ntags = [\"private\n+++\nx",
+        "+++\ntitle = \"x\"\n[params]\ntags = [\"private\"]\n+++\nx",
+        "+++\ntags = [\"work\"]\n[taxonomies]\ntags = [\"private\"]\n+++\nx",
+        "{\"tags\": [\"private\"], \"tags\": [\"work\"]}\nbody",
+        "{\"tags\": [\"private\"], \"title\": \"x\",}\nbody",
         "+++\ntags = [\"private\"]\n+++\nx",
         "+++\r\ntags = [\"private\"]\r\n+++\r\nx",
         "+++\n[taxonomies]\ntags = ['Private/fam']",
@@ -93,6 +99,8 @@ fn what_can_be_read_says_itself_whether_it_is_private() {
         "---\ntags: [privateer\n---\nx",
         "---\ntags: [deprivate, x\n---\nx",
         "+++\ntags = [\"work\"]\n+++\nA private matter.",
+        "+++\ntitle = \"A private matter\"\n+++\nx",
+        "{\"title\": \"A private matter\"}\nx",
         "++++\nprivate",
         "{\"tags\": [\"work\"]}\nA private matter.",
         "{\n\"tags\": []\n}\nA private matter.",

@@ -125,6 +125,17 @@ fn windows_that_say_the_same_are_shown_once() {
 }
 
 #[test]
+fn front_matter_that_cannot_be_read_is_not_shown() {
+    let typed = "---\ntoken: geheim\n\n# Plan\n\nWords.\n";
+    let now =
+        vec![hit("a.md", (1, 6), typed), hit("b.md", (1, 2), "---\ntoken: geheim\n"), hit("c.md", (7, 12), typed)];
+    let shown: Vec<_> = passages(now, Vec::new(), 8).into_iter().map(|hit| (hit.path, hit.window)).collect();
+    // Only a note's beginning is front matter.
+    let expected = [("a.md", "\n# Plan\n\nWords.\n"), ("c.md", typed)];
+    assert_eq!(shown, expected.map(|(path, window)| (path.to_owned(), window.to_owned())));
+}
+
+#[test]
 fn what_does_not_fit_is_left_out_from_the_end() {
     let long = "word ".repeat(2_000);
     let hits: Vec<Hit> = (0..6).map(|n| hit(&format!("{n}.md"), (1, 2), &long)).collect();
