@@ -15,6 +15,8 @@ pub(super) struct Typed {
     quote: Option<char>,
     /// Bytes of `text` that bash counts as earlier words.
     before: usize,
+    /// Whether it begins with a `~` that the shell replaces by a home folder.
+    home: bool,
 }
 
 impl Typed {
@@ -48,6 +50,7 @@ impl Typed {
                 }
                 (Some(open), c) if open == c => typed.quote = None,
                 (quote, c) => {
+                    typed.home |= quote.is_none() && c == '~' && typed.text.is_empty();
                     typed.text.push(c);
                     if quote.is_none() && BREAKS.contains(&c) {
                         typed.before = typed.text.len();
@@ -69,8 +72,10 @@ impl Typed {
             Some(_) => !"$`\"\\".contains(c),
             None => c.is_alphanumeric() || "_-./:,+%#=@".contains(c) || !c.is_ascii(),
         };
+        // A `~` that is quoted means no home any more.
+        let (home, rest) = rest.split_at(usize::from(self.home && self.before == 0 && rest.starts_with('~')));
         let quoted = escaped(rest, plain);
-        Some(if self.quote == Some('\'') { quoted.replace('\'', r"'\''") } else { quoted })
+        Some(if self.quote == Some('\'') { quoted.replace('\'', r"'\''") } else { format!("{home}{quoted}") })
     }
 }
 
@@ -86,7 +91,9 @@ mod tests {
     #[test]
     fn the_last_word_of_a_line_is_what_is_typed() {
         // (line, text, what bash takes for words before, what is inserted for a name)
-        let cases: [(&str, &str, &str, &str, &str); 11] = [
+        let cases: [(&str, &str, &str, &str, &str); 13] = [
+            ("situated run ~/My", "~/My", "", "~/My Notes/", r"~/My\ Notes/"),
+            (r"situated run \~My", "~My", "", "~My Notes", r"\~My\ Notes"),
             ("situated get Pl", "Pl", "", "Plan B", r"Plan\ B"),
             (r"situated get My\ No", "My No", "", "My Notes", r"My\ Notes"),
             ("situated get \"My No", "My No", "", "My Notes", "My Notes"),
