@@ -11,6 +11,7 @@ mod shift;
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::LazyLock;
 
@@ -111,8 +112,8 @@ pub struct CurrentChunk<'a> {
     pub heading_path: Vec<&'a str>,
     /// Hash of its raw text.
     pub hash: TextHash,
-    /// Its raw text, to measure drift.
-    pub text: &'a str,
+    /// Its text, to measure drift: see [`note::chunk::compared`].
+    pub text: Cow<'a, str>,
     /// Hash of the template context it would get now.
     pub template_hash: TextHash,
     /// Whether it has words besides headings.
@@ -415,7 +416,7 @@ impl Decision<'_> {
             && (outlived || moved())
             && let Some((context, found)) = self.bought(chunk, Some(donor))
             && found.contextualizer == self.generation.contextualizer
-            && found.sketch.left_in(chunk.text) >= DRIFT_BELOW
+            && found.sketch.left_in(&chunk.text) >= DRIFT_BELOW
         {
             return Step::new(Action::Reembed, Reason::FoundInArchive, index, context);
         }
@@ -503,7 +504,7 @@ impl Decision<'_> {
             }
             // A context of another model serves, but does not answer the request.
             let due = due.filter(|_| !answers && outdated && self.wants_model(chunk)).map(|due| due.reason);
-            let drifted = answers && found.sketch.left_in(chunk.text) < DRIFT_BELOW;
+            let drifted = answers && found.sketch.left_in(&chunk.text) < DRIFT_BELOW;
             let later = if drifted { Some(Reason::Drifted) } else { outdated.then_some(Reason::ContextualizerChanged) };
             let reason = if answers { Reason::ContextWritten } else { Reason::FoundInArchive };
             let later = later.filter(|_| due.is_none());
@@ -531,7 +532,7 @@ impl Decision<'_> {
             // had a model's.
             () if !old.paid && (!old.wanted || old.later == Some(Reason::Drifted)) => Some(Reason::Drifted),
             () if old.contextualizer != self.generation.contextualizer => Some(Reason::ContextualizerChanged),
-            () if old.sketch.left_in(chunk.text) < DRIFT_BELOW => Some(Reason::Drifted),
+            () if old.sketch.left_in(&chunk.text) < DRIFT_BELOW => Some(Reason::Drifted),
             () => None,
         }
     }

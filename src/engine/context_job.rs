@@ -1,5 +1,6 @@
 //! A note whose contexts a model is to write, as it is now, and the events that report the outcome.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::PathBuf;
 
@@ -12,6 +13,7 @@ use context::document::Document;
 use context::plan::PendingContext;
 use context::quality::Flaw;
 use note::VaultPath;
+use note::chunk::visible;
 use note::fingerprint::{ContextKey, Sketch};
 use provider::ledger::Purpose;
 use vault::read::read;
@@ -98,7 +100,8 @@ pub(super) fn prepare(
     if left.is_empty() {
         return Err(Interrupted::Changed);
     }
-    let text = |n: u32| chunks.get(n as usize - 1).map_or("", |c| &note.text[c.span.clone()]);
-    let sketches = left.keys().map(|n| (*n, Sketch::of(text(*n)))).collect();
+    // What is hidden, such as an application's own data, may change as it likes.
+    let seen = |n: &u32| chunks.get(*n as usize - 1).map_or_else(Cow::default, |chunk| visible(&note, &chunk.span));
+    let sketches = left.keys().map(|n| (*n, Sketch::of(&seen(n)))).collect();
     Ok(Work { document, sketches, left, private })
 }

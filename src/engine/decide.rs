@@ -27,7 +27,7 @@ use context::{ContextRecord, NONE, TEMPLATE, Template};
 use index::embed::{Input, Vector};
 use index::{ChunkDoc, ChunkRows, HeadingPaths, NoteEntry, Said};
 use mentions::mentions;
-use note::chunk::{Chunk, ChunkRules};
+use note::chunk::{Chunk, ChunkRules, compared};
 use note::fingerprint::{ContextKey, InputHash, Sketch, context_key, text_hash};
 use note::{FileStat, Format, VaultPath};
 use note::{Note, NoteRules, OwnDays, Private};
@@ -375,7 +375,7 @@ fn current<'a>(note: &'a Note, chunks: &[Chunk], templates: &[String]) -> Curren
         ordinal: c.ordinal,
         heading_path: note.heading_path(&note.sections[c.sections.start]),
         hash: c.hash,
-        text: &note.text[c.span.clone()],
+        text: compared(note, &c.span),
         template_hash: text_hash(template.as_bytes()),
         has_words: c.has_words,
     };

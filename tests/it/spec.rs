@@ -13,6 +13,7 @@
 //!   text before the first heading is `-`. A draft that no `plan` follows is saved without a look at its plan.
 //! - `plan rebuild`: as `plan`, but for a rebuild asked for after the draft.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::path::Path;
@@ -246,7 +247,8 @@ impl World {
         let headings: Vec<String> = chunks.iter().map(|c| heading_path(&note, c)).collect();
         let before = stored.as_ref().map_or(&[][..], |(_, headings)| headings.as_slice());
         let told = tell(&planned, &headings, before);
-        let next = self.applied(&planned, &now, stored.as_ref().map(|(s, _)| s), &known);
+        let seen: Vec<_> = chunks.iter().map(|c| note::chunk::visible(&note, &c.span)).collect();
+        let next = self.applied(&planned, (&now, &seen), stored.as_ref().map(|(s, _)| s), &known);
         self.last = told;
         if let Some((stored, _)) = &stored {
             self.keep_paid(stored);
@@ -269,7 +271,7 @@ impl World {
     fn applied(
         &self,
         plan: &Plan,
-        now: &CurrentNote<'_>,
+        (now, seen): (&CurrentNote<'_>, &[Cow<'_, str>]),
         stored: Option<&StoredNote>,
         known: &dyn Fn(ContextKey) -> Option<Archived>,
     ) -> StoredNote {
@@ -288,7 +290,7 @@ impl World {
                 paid,
                 wanted,
                 contextualizer: if paid { by.contextualizer.clone() } else { "template/1".to_owned() },
-                sketch: if paid { Sketch::of(chunk.text) } else { Sketch::default() },
+                sketch: if paid { Sketch::of(&seen[step.chunk]) } else { Sketch::default() },
                 due: None,
                 later: step.later,
             };
@@ -325,7 +327,7 @@ fn current<'a>(note: &'a Note, chunk: &Chunk, template: &Template<'_>) -> Curren
         ordinal: chunk.ordinal,
         heading_path: note.heading_path(&note.sections[chunk.sections.start]),
         hash: chunk.hash,
-        text: &note.text[chunk.span.clone()],
+        text: note::chunk::compared(note, &chunk.span),
         template_hash: text_hash(template.context(chunk).as_bytes()),
         has_words: chunk.has_words,
     }

@@ -45,7 +45,7 @@ impl<'a> Equals<'a> {
         // The others were what stood between the same neighbours: what still reads much alike, then the next one, unless
         // there are more sections than there were.
         for at in 0..self.now.len() {
-            let text = self.chunk(at).text;
+            let text = &self.chunk(at).text;
             self.take(at, |old| old.sketch.left_in(text) >= DRIFT_BELOW);
         }
         let keys = self.now.iter().flat_map(|i| &self.note.chunks[*i].keys);

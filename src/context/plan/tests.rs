@@ -59,7 +59,7 @@ fn current<'a>(path: &str, draft: &Draft, cuts: &'a [Cut]) -> CurrentNote<'a> {
         ordinal: c.ordinal,
         heading_path: c.heading.map(|heading| HEADINGS[heading as usize]).into_iter().collect(),
         hash: text_hash(c.text.as_bytes()),
-        text: &c.text,
+        text: c.text.as_str().into(),
         template_hash: text_hash(path.as_bytes()),
         has_words: !c.text.is_empty(),
     };
@@ -104,7 +104,7 @@ fn apply(
             paid: by.costs && chunk.has_words,
             wanted: chunk.has_words,
             contextualizer: by.contextualizer.clone(),
-            sketch: if by.costs { Sketch::of(chunk.text) } else { Sketch::default() },
+            sketch: if by.costs { Sketch::of(&chunk.text) } else { Sketch::default() },
             due: None,
             later: step.later,
         };
@@ -362,8 +362,8 @@ fn a_text_that_comes_back_gets_the_context_that_was_written_for_it() {
     let mut stored = apply(None, &now, &first, &generation(true), &mut Archive::new());
     // The other text was there for long enough to be bought.
     let cuts = cut(&after);
-    let other = Sketch::of(current("n.md", &after, &cuts).chunks[0].text);
-    let own = Sketch::of(now.chunks[0].text);
+    let other = Sketch::of(&current("n.md", &after, &cuts).chunks[0].text);
+    let own = Sketch::of(&now.chunks[0].text);
     stored.chunks.iter_mut().for_each(|chunk| (chunk.paid, chunk.due) = (true, None));
     (stored.chunks[0].sketch, stored.chunks[0].hash) = (other.clone(), TextHash([7; 16]));
     stored.hash = TextHash([8; 16]);

@@ -19,6 +19,7 @@ use context::models::Price;
 use context::plan::{DRIFT_BELOW, Reason};
 use context::settings::ContextConfig;
 use context::{ContextRecord, Spent, Template};
+use note::chunk::compared;
 use protocol::audience::Audience;
 use protocol::contexts::{Estimate, GenerateRequest, GeneratedContext, ReviewRequest, Reviewed, Stats};
 use protocol::jobs::{Job, JobKind};
@@ -242,7 +243,8 @@ pub(super) fn review(engine: &Handle, request: &ReviewRequest) -> Result<Vec<Rev
         let chunk = note.chunks.get(*i)?;
         let text = read(vault, &note.path, pipeline.max_note_bytes).ok()?.ok()?;
         let parsed = note::parse(&note.path, &text.bytes, &pipeline.rules);
-        let text = parsed.text.get(chunk.span.0 as usize..chunk.span.1 as usize)?;
+        let span = chunk.span.0 as usize..chunk.span.1 as usize;
+        let text = parsed.text.get(span.clone())?;
         Some(Reviewed {
             vault: vault.name.clone(),
             path: note.path.to_string(),
@@ -255,7 +257,7 @@ pub(super) fn review(engine: &Handle, request: &ReviewRequest) -> Result<Vec<Rev
             generation: if context.is_given() { OF_TEAM.to_owned() } else { context.generation.clone() },
             quality: context.quality,
             scores: context.making.map(|making| making.scores),
-            drifted: context.sketch.left_in(text) < DRIFT_BELOW,
+            drifted: context.sketch.left_in(&compared(&parsed, &span)) < DRIFT_BELOW,
         })
     };
     Ok(found.iter().filter_map(review).collect())

@@ -134,6 +134,15 @@ pub fn visible<'a>(note: &'a Note, span: &Range<usize>) -> Cow<'a, str> {
     Cow::Owned(out)
 }
 
+/// The text of a span in which a sketch is looked for: what is seen of it, and all of it where something is hidden, for
+/// once the whole text was sketched.
+pub fn compared<'a>(note: &'a Note, span: &Range<usize>) -> Cow<'a, str> {
+    match visible(note, span) {
+        Cow::Owned(seen) => Cow::Owned(format!("{seen}\n{}", &note.text[span.clone()])),
+        all => all,
+    }
+}
+
 /// The ends of the lines of a text that is left out: those that follow keep their numbers.
 pub fn line_ends(text: &str) -> String {
     text.chars().filter(|c| matches!(c, '\r' | '\n')).collect()
