@@ -232,9 +232,10 @@ pub struct NoteRules {
 impl NoteRules {
     /// Names how notes are read by these rules: see [`READING`].
     pub fn reading(&self) -> String {
-        let of = |one: &Periodic| format!(" {}:{}/{}", one.kind, one.folder, one.written);
+        let folders = self.folders.iter().map(|(place, kind)| format!(" {kind}={place:?}"));
+        let periodic = self.periodic.iter().map(|one| format!(" {}:{}/{}", one.kind, one.folder, one.written));
         let comments = if self.comments { " comments" } else { "" };
-        READING.to_owned() + comments + &self.periodic.iter().map(of).collect::<String>()
+        READING.to_owned() + comments + &folders.chain(periodic).collect::<String>()
     }
 }
 

@@ -154,6 +154,21 @@ fn comments_are_searched_where_they_are_asked_for() {
 }
 
 #[test]
+fn kinds_by_folders_are_taken_over_by_notes_that_are_known() {
+    let place = Place::with(&[("People/Ann.md", "# Ann\n\nKnows the harbour.\n")]);
+    place.configure("");
+    let mut daemon = place.spawn(&["run"]);
+    daemon.wait_idle();
+    assert!(daemon.search("type:person harbour").is_empty());
+    place.configure("kinds = { \"People/\" = \"person\" }\n");
+    daemon.reload();
+    eventually("the note has its kind", || daemon.search("type:person harbour") == ["People/Ann.md"]);
+    place.configure("");
+    daemon.reload();
+    eventually("the note has none", || daemon.search("type:person harbour").is_empty());
+}
+
+#[test]
 fn a_document_that_changes_moves_or_goes_is_followed() {
     let place = place();
     let mut daemon = place.start();
