@@ -6,6 +6,7 @@
 
 mod like;
 mod names;
+mod otherwise;
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -138,7 +139,7 @@ impl Links {
     /// The note that a target names, seen from the note at `from`, and how it comes by that name; less is better.
     ///
     /// In this order: the target as a path (from the vault's root, or from the folder of `from`), as the end of
-    /// a path, as a title, as an alias, as an id if one note has it. What is left ambiguous goes to the same folder, then
+    /// a path, as a title, as an alias, as an id if one note has it, as other programs write it. What is left ambiguous goes to the same folder, then
     /// to the path that is spelt so in upper and lower case, then to the shortest path, then to the first in the alphabet.
     fn named(&self, notes: &NoteTable, target: &str, from: &VaultPath) -> Option<(u8, NoteNo)> {
         if let Some((vault, target)) = target.strip_prefix(IN_VAULT).and_then(|place| place.split_once('/')) {
@@ -149,12 +150,12 @@ impl Links {
         let name = key(target);
         if !name.contains('/') && without_extension(&name).len() == name.len() {
             let mut bearers = self.names.all(self.keys.of(&name));
-            let Some(bearer) = bearers.next() else { return self.journal(notes, target) };
+            let Some(bearer) = bearers.next() else { return self.by_other_rules(notes, target, from) };
             if bearers.next().is_none() {
                 return bearer.kinds().next().map(|kind| (kind.rank(), bearer.no));
             }
         }
-        self.placed(notes, target, from).or_else(|| self.journal(notes, target))
+        self.placed(notes, target, from).or_else(|| self.by_other_rules(notes, target, from))
     }
 
     /// The same for a target that has a folder or an ending, or that several notes bear.
@@ -172,15 +173,6 @@ impl Links {
         let best = ranked.min().map(|best| (best.0, best.6))?;
         let is_other = |(rank, note): (u8, &Arc<NoteEntry>)| rank == ID && note.no != best.1;
         (best.0 < ID || !self.ranked(notes, &target).any(is_other)).then_some(best)
-    }
-
-    /// The page of the day that a target is: Logseq's links may write days in any form, its files do not.
-    fn journal(&self, notes: &NoteTable, target: &str) -> Option<(u8, NoteNo)> {
-        let is_page =
-            |note: &&Arc<NoteEntry>| note.path.journal().is_some() && key(note.path.folder()).ends_with(JOURNALS);
-        let bearers = self.names.all(self.keys.of(&day(target)?));
-        let pages = bearers.filter_map(|bearer| notes.get(bearer.no)).filter(is_page);
-        pages.map(|note| (Kind::Alias.rank(), note.no)).min()
     }
 
     /// The note that a target names in a folder called `vault`, or below it.
@@ -227,7 +219,7 @@ impl Links {
         }
         // A user is in no folder of the vault, so names are seen from its root.
         let root = VaultPath::parse("user");
-        let Some(target) = root.and_then(|root| Target::new(name, &root)) else { return Vec::new() };
+        let Some(target) = root.as_ref().and_then(|root| Target::new(name, root)) else { return Vec::new() };
         let shown = self.ranked(notes, &target).filter(|(_, note)| !hides(note));
         let mut ranked: Vec<_> =
             shown.map(|(rank, note)| ((rank, rank < ID && !target.is_spelt(note.path.as_str())), note)).collect();
@@ -236,7 +228,8 @@ impl Links {
         let mut meant: Vec<NoteNo> = ranked.iter().filter(|(rank, _)| Some(*rank) == best).map(|(_, n)| n.no).collect();
         meant.dedup();
         if meant.is_empty() {
-            meant.extend(self.journal(notes, name).map(|(_, no)| no).filter(is_shown));
+            let other = root.and_then(|root| self.by_other_rules(notes, name, &root));
+            meant.extend(other.map(|(_, no)| no).filter(is_shown));
         }
         meant
     }
@@ -289,7 +282,9 @@ impl Links {
         };
         let mut linking: Vec<NoteNo> = names(note)
             .filter(|(kind, _)| *kind != Kind::FirstWord)
-            .flat_map(|(_, name)| self.mentions.all(self.keys.of(&name)))
+            .map(|(_, name)| name)
+            .chain(otherwise::mentions(note))
+            .flat_map(|name| self.mentions.all(self.keys.of(&name)))
             .collect();
         linking.sort_unstable();
         linking.dedup();
@@ -419,22 +414,14 @@ pub(super) fn key(name: &str) -> String {
     if name.is_ascii() {
         return name.to_ascii_lowercase();
     }
-    // At the end of a word, a capital sigma is written otherwise in lower case.
-    let lower = |c: char| c.to_lowercase().map(|c| if c == 'ς' { 'σ' } else { c });
+    // At the end of a word, a capital sigma is written otherwise in lower case; a space that breaks no line is a space.
+    let same = |c: char| match c {
+        'ς' => 'σ',
+        '\u{a0}' => ' ',
+        c => c,
+    };
+    let lower = |c: char| c.to_lowercase().map(same);
     name.nfc().flat_map(lower).nfc().collect()
-}
-
-/// The folder of Logseq's pages of days.
-const JOURNALS: &str = "journals";
-
-/// Fewest digits of a day.
-const DAY_DIGITS: usize = 5;
-
-/// The day that a target is, in the form of a name.
-fn day(target: &str) -> Option<String> {
-    // Nearly no target is one.
-    let digits = target.bytes().filter(u8::is_ascii_digit).count();
-    (digits >= DAY_DIGITS).then(|| note::day_named(target))?.map(|day| day.to_string())
 }
 
 /// The time, to the minute at least, with which a file's normalised name begins or ends among other words: `202403151230
@@ -491,7 +478,7 @@ fn mentions(note: &NoteEntry) -> impl Iterator<Item = String> {
             "" | "." | ".." => place(target, &note.path).unwrap_or_default(),
             name => name.to_owned(),
         };
-        let mut all = vec![day(target).unwrap_or_default(), whole, stem, last];
+        let mut all = vec![otherwise::day(target).unwrap_or_default(), whole, stem, last];
         all.dedup();
         all.into_iter().filter(|name| !name.is_empty())
     })

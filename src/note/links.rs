@@ -369,8 +369,12 @@ pub(super) fn wiki(text: &str, span: Range<usize>, embed: bool) -> Option<Link> 
         None => (inner, None),
     };
     let (vault, target) = in_vault(target.trim());
+    // Gollum's mark for a table of contents, and the check boxes of Roam.
+    if target == "_TOC_" || (text[..span.start].ends_with("{{") && matches!(target, "TODO" | "DONE")) {
+        return None;
+    }
     let shown = shown.and_then(|shown| without_size(shown, embed));
-    let mut link = if has_scheme(target) {
+    let mut link = if is_address(target) {
         Link { embed, target: target.to_owned(), ..Link::to(LinkKind::Url, span) }
     } else {
         let (note, heading, block) = parts(target, true);
@@ -420,7 +424,7 @@ impl Link {
     pub fn text_first(&self) -> Option<Link> {
         let target = self.alias.as_deref().filter(|_| self.kind == LinkKind::Wiki)?;
         let (vault, target) = in_vault(target);
-        if has_scheme(target) {
+        if is_address(target) {
             return None;
         }
         let vault = vault.map(str::to_owned);
@@ -500,6 +504,8 @@ fn parts(dest: &str, wiki: bool) -> (String, Option<String>, Option<String>) {
     };
     let told = |part: &str| Some(decode(part)).filter(|part| !part.is_empty());
     match dest.split_once('#') {
+        // `[[C#]]`
+        Some((note, "")) if wiki && !note.trim().is_empty() => (dest.trim().to_owned(), None, None),
         Some((note, rest)) => {
             let decoded = decode(rest);
             match decoded.split_once('^') {
@@ -526,6 +532,13 @@ fn has_scheme(dest: &str) -> bool {
     let letters = scheme.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'-' | b'.'));
     let parted = rest.is_empty() || rest.starts_with(' ') || rest.starts_with("%20") || rest.starts_with(':');
     scheme.len() > 1 && scheme.starts_with(|c: char| c.is_ascii_alphabetic()) && letters && !parted
+}
+
+/// Whether the target of a wikilink is an address. Pages may have a colon in their names: `book:Dune`, `Help:Contents`.
+fn is_address(target: &str) -> bool {
+    let known = ["mailto:", "tel:", "sms:", "data:", "file:", "obsidian:", "zotero:", "javascript:"];
+    let begins = |scheme: &&str| target.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme));
+    has_scheme(target) && (target.contains("//") || known.iter().any(|scheme| begins(&scheme)))
 }
 
 /// Decodes `%20` and the like; what would not be UTF-8 stays as it is written.

@@ -128,6 +128,33 @@ fn pages_of_logseq_are_known_by_their_names() {
 }
 
 #[test]
+fn links_are_read_as_other_programs_write_them() {
+    let linking = ["Getting Started", "./Roll-back-plan.md", "guide/", "C#", "docs/guide"];
+    let (notes, links) = vault(&[
+        ("docs/Home.md", "Home", &[], &linking),
+        ("docs/Getting-Started.md", "First steps", &[], &[]),
+        ("docs/Roll%2Dback-plan.md", "Plan", &[], &[]),
+        ("docs/guide/_index.md", "Guide", &[], &[]),
+        ("C.md", "C", &[], &[]),
+        ("a/two-pages.md", "A", &[], &["../docs/guide"]),
+        ("b/two-pages.md", "B", &[], &["Kit\u{a0}chen"]),
+        ("Kit chen.md", "Kitchen", &[], &[]),
+    ]);
+    let home = VaultPath::parse("docs/Home.md").unwrap();
+    for (link, expected) in linking.into_iter().zip([2, 3, 4, 5, 4]) {
+        assert_eq!(links.resolve(&notes, link, &home), Some(expected), "{link}");
+    }
+    for (no, expected) in [(2, &[1][..]), (3, &[1]), (4, &[1, 6]), (5, &[1]), (6, &[]), (8, &[7])] {
+        assert_eq!(backlinks(&links, &notes, no), expected, "{no}");
+    }
+    for (other, from) in [("Two pages", &home), ("./guide", &notes.get(6).unwrap().path), ("D#", &home)] {
+        assert_eq!(links.resolve(&notes, other, from), None, "{other}");
+    }
+    assert_eq!(links.meant(&notes, "getting started", &|_| false), [2]);
+    assert_eq!(links.meant(&notes, "getting started", &|note| note.no == 2), [] as [NoteNo; 0]);
+}
+
+#[test]
 fn whole_paths_are_found_among_notes_of_one_name() {
     let paths: Vec<String> = (0..300).map(|n| format!("f{n}/index.md")).collect();
     let notes: Vec<_> = paths.iter().map(|path| (path.as_str(), "Index", &[][..], &[][..])).collect();

@@ -128,7 +128,9 @@ impl Test {
         match self.relation {
             Relation::Any => true,
             Relation::Empty => false,
-            Relation::Equal => order.is_some_and(Ordering::is_eq) || fold(plain(text)) == self.text,
+            Relation::Equal => {
+                order.is_some_and(Ordering::is_eq) || names(text).iter().any(|name| fold(name) == self.text)
+            }
             Relation::Less => order.is_some_and(Ordering::is_lt),
             Relation::AtMost => order.is_some_and(Ordering::is_le),
             Relation::More => order.is_some_and(Ordering::is_gt),
@@ -153,6 +155,18 @@ fn number(text: &str) -> Option<f64> {
 fn plain(text: &str) -> &str {
     let text = text.trim();
     text.strip_prefix("[[").and_then(|text| text.strip_suffix("]]")).unwrap_or(text)
+}
+
+/// What one may call a value: what it says; of `[[People/Bob#Work|Bob]]` also the note, its name and what is shown.
+fn names(text: &str) -> [&str; 4] {
+    let all = plain(text);
+    if all.len() == text.trim().len() {
+        return [all; 4];
+    }
+    let (target, shown) = all.split_once('|').unwrap_or((all, all));
+    let note = target.split_once('#').map_or(target, |(note, _)| note);
+    let name = note.rsplit_once('/').map_or(note, |(_, name)| name);
+    [all, shown, note, name].map(str::trim)
 }
 
 /// The characters of a property's name that count: `due-date`, `Due Date` and `due_date` are one, as when notes are

@@ -230,7 +230,11 @@ fn dataview_fields() {
 #[test]
 fn a_link_may_be_read_with_its_text_first() {
     type Read<'a> = Option<(&'a str, Option<&'a str>, Option<&'a str>)>;
-    let table: [(&str, Read<'_>, Option<&str>); 15] = [
+    let table: [(&str, Read<'_>, Option<&str>); 19] = [
+        ("[[book:Dune]]", None, Some("book:Dune")),
+        ("[[t|book:Dune]]", Some(("book:Dune", None, Some("t"))), Some("t\nbook:Dune")),
+        ("[[mailto:ann@example.org]]", None, None),
+        ("[[C#]]", None, Some("C#")),
         ("[[the moon|Tides]]", Some(("Tides", None, Some("the moon"))), Some("the moon\nTides")),
         ("[[the moon|Tides#Neap]]", Some(("Tides", Some("Neap"), Some("the moon"))), Some("the moon\nTides")),
         ("[[C# basics|lang.c]]", Some(("lang.c", None, Some("C#basics"))), Some("C\nlang.c")),
@@ -258,6 +262,7 @@ fn a_link_may_be_read_with_its_text_first() {
         assert_eq!(read, expected, "{text}");
         assert_eq!(link.mention().as_deref(), mention, "{text}");
     }
+    assert_eq!(note("[[_TOC_]]\n\n- {{[[TODO]]}} wash\n").links, []);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 const TODAY: Date = date(2026, 11, 20);
 
 const NOTE: &str = r#"{"Status":"Draft","priority":3,"rating":"4.5","due-date":"2026-12-01","done":false,
-        "tags":["a","B c",7],"empty":null,"none":[],"blank":" ","about":"[[Other note]]","year":2025,"Größe":"XL",
+        "tags":["a","B c",7],"empty":null,"none":[],"blank":" ","about":"[[Other note]]","owner":["[[People/Bob Ray#Work|Bob]]"],"year":2025,"Größe":"XL",
         "nested":{"x":1},"::":{"Runs":["nightly",7],"x":9},"when":["2026-11-02T09:30","later"],
         "past":"2026-10-15","zip":"01234","version":"1.10","tweet":1234567890123456789,"digits":20261120}"#;
 
@@ -57,6 +57,12 @@ fn values() {
         ("blank", "null", true),
         ("about", "other note", true),
         ("about", "[[Other note]]", true),
+        ("owner", "bob", true),
+        ("owner", "Bob Ray", true),
+        ("owner", "People/Bob Ray", true),
+        ("owner", "[[People/Bob Ray#Work|Bob]]", true),
+        ("owner", "People", false),
+        ("owner", "Ray", false),
         ("year", "2025", true),
         ("year", "<2026", true),
         ("GRÖSSE", "xl", false),
