@@ -88,7 +88,7 @@ impl Globals {
     /// What they say about the configuration.
     pub(super) fn overrides(&self) -> Overrides {
         let Globals { config, data_dir, socket, .. } = self.clone();
-        Overrides { config, data_dir, socket, vaults: Vec::new() }
+        Overrides { config, data_dir, socket, ..Overrides::default() }
     }
 
     /// The options that say where configuration, data and socket are, as another run of the program takes them.
