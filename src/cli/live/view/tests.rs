@@ -86,7 +86,7 @@ fn other_pages() {
     assert_screen(&mut help, 80, 24, include_str!("screens/help-80x24.txt"));
     let mut away = State::default();
     away.handle(Input::Away(
-        "no daemon is running: start it with `situated run VAULT` or the service (looked at /s)".into(),
+        "no daemon is running: start it with `situated run` (`situated run VAULT` where no configuration names one), or as a service (looked at /s)".into(),
     ));
     assert_screen(&mut away, 80, 24, include_str!("screens/away-80x24.txt"));
 }
