@@ -118,7 +118,7 @@ fn overview(answer: &GraphAnswer, by: Measure, out: &mut Out) -> std::io::Result
         let room = out.width().saturating_sub(11);
         for note in &answer.notes {
             let title = cut(&safe(&note.title), room / 2);
-            let path = cut_front(&safe(&note.path), room.saturating_sub(columns(&title) + 2).max(8));
+            let path = cut_front(&safe(&note.path), out.room_for_places().saturating_sub(columns(&title) + 13).max(8));
             out.line(format!("{} {title}  {}", padded(&shown(note, by), 10), cyan(path)))?;
         }
     }

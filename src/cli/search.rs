@@ -262,7 +262,7 @@ pub(super) fn print_hit(hit: &Hit, look: &Look<'_>, out: &mut Out) -> std::io::R
         None => "",
     };
     let when = format!("  {}{linked}", age(look.now, hit.mtime));
-    let room = width.saturating_sub(columns(margin) + columns(&when) + columns(stale)).max(8);
+    let room = out.room_for_places().saturating_sub(columns(margin) + columns(&when) + columns(stale)).max(8);
     let place = cut_front(&place, room);
     let reason = look.query.filter(|_| !look.explain).map(|query| why(hit, query)).filter(|why| !why.is_empty());
     // The reason is the first to go where there is little room.
