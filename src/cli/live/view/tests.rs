@@ -92,6 +92,29 @@ fn other_pages() {
 }
 
 #[test]
+fn keys_and_messages_are_shown_to_their_ends_where_there_is_little_room() {
+    for (width, height) in [(80, 15), (40, 10), (20, 6)] {
+        let mut state = ready();
+        press(&mut state, KeyCode::F(1));
+        let mut seen = screen(&mut state, width, height);
+        for _ in 0..40 {
+            press(&mut state, KeyCode::PageDown);
+            seen.push_str(&screen(&mut state, width, height));
+        }
+        let words = seen.split_whitespace().collect::<Vec<_>>().join(" ");
+        let shown =
+            ["hybrid, lexical", "nothing is typed", "Ctrl-C", "and leave"].map(|words_of| words.contains(words_of));
+        assert!(state.help && shown == [true; 4], "{width} × {height}: {shown:?} {seen}");
+        press(&mut state, KeyCode::Esc);
+        assert!(!state.help);
+    }
+    let mut state = found();
+    state.said = Some("`xdg-open` cannot be started (No such file or directory); the address is obsidian://open?vault=notes&file=Plan".into());
+    assert!(screen(&mut state, 80, 24).contains("file=Plan"));
+    assert!(screen(&mut state, 80, 8).contains('…'));
+}
+
+#[test]
 fn there_is_no_size_at_which_it_cannot_be_drawn() {
     let mut states = [State::default(), ready(), found(), found(), found(), found()];
     press(&mut states[1], KeyCode::F(1));
