@@ -397,6 +397,8 @@ fn take_over(
     let Problems { problems, restarts } = asked?;
     if let Some(problem) = problems.first() {
         written.take_back(new)?;
+        // The file is as it was, but written anew.
+        let _ = client.call(&ReloadRequest {});
         return Err(CliFailure::new(
             exit::NOTHING,
             format!("the daemon goes on as before, and so does the file: {problem}"),

@@ -296,6 +296,7 @@ fn what_the_configuration_says_of_a_vault_outlasts_its_name_there() {
     // Removed, spelt wrongly, half saved: it is served as before, or not at all.
     let (code, told) = said(&place, &["vault", "remove", "notes"]);
     assert!(code == 1 && told.contains("names no vault any more"), "{code} {told}");
+    assert!(!daemon.status().config.changed);
     for text in [whole.replace("situated-it-", "situated-ti-"), "# half saved\n".to_owned()] {
         fs::write(&config, text).unwrap();
         assert!(!daemon.reload().is_empty());
