@@ -88,7 +88,7 @@ impl Globals {
     /// What they say about the configuration.
     pub(super) fn overrides(&self) -> Overrides {
         let Globals { config, data_dir, socket, .. } = self.clone();
-        Overrides { config, data_dir, socket, vaults: Vec::new() }
+        Overrides { config, data_dir, socket, ..Overrides::default() }
     }
 
     /// The options that say where configuration, data and socket are, as another run of the program takes them.
@@ -154,11 +154,11 @@ pub(crate) enum Command {
     Ask(Ask),
     /// Find passages near a note
     Related(Related),
-    /// Say which notes are central, which stand alone, and which links lead nowhere
+    /// Say which notes are central or alone, which links lead nowhere
     Graph(Graph),
     /// Print a note, or some lines of it
     Get(Get),
-    /// Measure how well a vault is found, with queries made from it or with a set
+    /// Measure how well a vault is found, by queries of it or of a set
     Eval(Eval),
     /// Add, list, remove or rename the folders that are searched
     #[command(subcommand)]
@@ -179,7 +179,7 @@ pub(crate) enum Command {
     Cost,
     /// Say how the contexts are
     Stats(OnlyVault),
-    /// Share vaults with a team on a Qdrant server, and see how that stands
+    /// Share vaults with a team on a Qdrant server; see how it stands
     #[command(subcommand)]
     Team(TeamAction),
     /// Other ways of writing contexts, built beside the one that answers
@@ -187,11 +187,11 @@ pub(crate) enum Command {
     /// Review contexts; export or import them (while no daemon runs)
     #[command(subcommand)]
     Contexts(ContextsAction),
-    /// Add, list, check or remove models that run in this process, without an account
+    /// Add, list, check or remove models that run in this process
     Models(ModelsCommand),
     /// Have a context written for a passage of any text
     Generate(Generate),
-    /// Find what is wrong, with what to do about each; fit to be shown to others
+    /// Find what is wrong, and what to do; fit to be shown to others
     Doctor(Doctor),
     /// Give back the disk space of what is gone (while no daemon runs)
     Compact(OnlyVault),
@@ -200,10 +200,10 @@ pub(crate) enum Command {
     Config(ConfigAction),
     /// Call a method of the socket
     Call(Call),
-    /// Have the daemon run as a login service; see how it stands, and its log
+    /// Have the daemon start at login; see how it stands, and its log
     #[command(subcommand)]
     Service(ServiceAction),
-    /// Serve an AI assistant over MCP, on standard input and output; or connect one
+    /// Serve an AI assistant over MCP, or connect one
     Mcp(Mcp),
     /// Install a plugin for your editor, list or remove them
     #[command(subcommand)]
@@ -214,13 +214,13 @@ pub(crate) enum Command {
     Schema,
     /// Print the path of the socket
     Socket,
-    /// Pause all work: saves are not indexed meanwhile; queries are still answered
+    /// Pause all work, saves too; queries are still answered
     Pause(Pause),
     /// Let work go on after a pause
     Resume,
     /// Follow what the daemon decides
     Tail(Tail),
-    /// Print a script that completes commands, options and names of vaults in a shell
+    /// Print a script by which a shell completes commands and names
     Completions(Completions),
     /// Print the manual, or write all of its pages
     Man(Manual),

@@ -182,7 +182,7 @@ impl Asked<'_> {
                 session.out.line("")?;
             }
             for cited in &answer.citations {
-                session.out.line(source(cited, true, several, session.out.width()))?;
+                session.out.line(source(cited, true, several, session.out.room_for_places()))?;
             }
         } else if answer.unfinished.is_none() {
             session.out.line("Your notes do not say.")?;
@@ -193,7 +193,7 @@ impl Asked<'_> {
                     let note = (passage.vault.as_str(), passage.path.as_str());
                     if !named.contains(&note) && named.len() < NEAREST {
                         named.push(note);
-                        let width = session.out.width().saturating_sub(2);
+                        let width = session.out.room_for_places().saturating_sub(2);
                         let line = source(&Citation::of(passage), false, several, width);
                         session.out.line(format!("  {line}"))?;
                     }
@@ -274,7 +274,7 @@ fn explain(answer: &AskAnswer, several: bool, session: &mut Session) -> Result<(
         let AskPassage { n, vault, line, end_line, score, chars, stale, .. } = passage;
         let cited = if answer.citations.iter().any(|cited| cited.n == *n) { ", cited" } else { "" };
         let stale = if *stale { ", changed since" } else { "" };
-        out.line(source(&Citation::of(passage), true, several, out.width()))?;
+        out.line(source(&Citation::of(passage), true, several, out.room_for_places()))?;
         let size = counted(*chars as u64, "character");
         out.wrapped("    ", &format!("score {score:.3}, lines {line} to {end_line}, {size}{cited}{stale}"))?;
         if passage.lanes.is_some() {

@@ -30,6 +30,11 @@ fn show(origin: bool, session: &mut Session) -> Result<u8, CliFailure> {
     let loaded = session.config()?;
     let json = json!({ "file": loaded.file, "values": loaded.values() });
     session.print(json, |out| out.text(&printable_lines(&loaded.show(origin))))?;
+    // What is shown is what a daemon would read now, here.
+    let status = session.running().ok().flatten().and_then(|mut client| client.call(&StatusRequest::default()).ok());
+    if status.is_some_and(|status| status.config.changed) {
+        session.say(format!("{CHANGED}: `situated config reload` puts it in force"));
+    }
     Ok(exit::OK)
 }
 

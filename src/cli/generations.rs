@@ -104,7 +104,9 @@ fn described(job: &Job, status: &Status) -> String {
         (None, None, _) => "Its contexts come from the notes themselves".to_owned(),
     };
     let mut said = match (asked, &job.vectors[..]) {
-        (Some(_), _) => contexts,
+        (Some(_), _) => format!(
+            "{contexts}\nOnce it answers, the model is asked for what you change, too, within the day's budget."
+        ),
         (None, []) => format!("{contexts}: it costs nothing."),
         (None, _) => format!("{contexts}."),
     };

@@ -28,10 +28,12 @@ pub(super) fn run(args: &Args, session: &mut Session) -> Result<u8, CliFailure> 
     };
     if session.globals.json && vaults.len() > 1 {
         let request = GraphRequest { vault: None, by, limit: Some(limit), edges: false };
-        let mut graph = client.ask(&request)?.into_json();
+        let reply = client.ask(&request)?;
+        let code = code(args, &reply.read()?);
+        let mut graph = reply.into_json();
         graph["other_vaults"] = json!(vaults[1..]);
         session.json(graph)?;
-        return Ok(exit::OK);
+        return Ok(code);
     }
     if args.dot || vaults.len() < 2 {
         if let [first, others @ ..] = &vaults[..]
@@ -41,14 +43,14 @@ pub(super) fn run(args: &Args, session: &mut Session) -> Result<u8, CliFailure> 
             session.say(format!("this is `{}`; {} shows another", safe(first), others.join(", ")));
         }
         let request = GraphRequest { vault: args.vault.name(), by, limit: Some(limit), edges: args.dot };
-        return Ok(one(args, &request, &mut client, session)?.unwrap_or(exit::OK));
+        return one(args, &request, &mut client, session);
     }
     let mut code = exit::NOTHING;
     for (i, name) in vaults.into_iter().enumerate() {
         session.out.part(i)?;
         session.out.line(bold(format!("vault {}", safe(&name))))?;
         let request = GraphRequest { vault: Some(name), by, limit: Some(limit), edges: false };
-        code = code.min(one(args, &request, &mut client, session)?.unwrap_or(exit::OK));
+        code = code.min(one(args, &request, &mut client, session)?);
     }
     Ok(code)
 }
@@ -60,36 +62,38 @@ fn picture_of(vault: &str) -> String {
     format!("situated graph --dot {dashes}{}", typed(Path::new(&safe(vault))))
 }
 
-/// Shows the graph of one vault; returns the exit code, unless it printed JSON.
-fn one(
-    args: &Args,
-    request: &GraphRequest,
-    client: &mut Client,
-    session: &mut Session,
-) -> Result<Option<u8>, CliFailure> {
-    let by = request.by;
+/// The exit code: whether there is something of what is asked for.
+fn code(args: &Args, answer: &GraphAnswer) -> u8 {
+    let is_empty = match (args.dot, args.orphans, args.unresolved) {
+        (true, ..) => false,
+        (_, true, _) => answer.orphans.is_empty(),
+        (.., true) => answer.unresolved.is_empty(),
+        _ => answer.notes.is_empty(),
+    };
+    if is_empty { exit::NOTHING } else { exit::OK }
+}
+
+/// Shows the graph of one vault; returns the exit code.
+fn one(args: &Args, request: &GraphRequest, client: &mut Client, session: &mut Session) -> Result<u8, CliFailure> {
     let reply = client.ask(request)?;
-    let Some(answer) = session.unless_json(reply)? else { return Ok(None) };
+    let code = code(args, &reply.read()?);
+    let Some(answer) = session.unless_json(reply)? else { return Ok(code) };
     if !answer.current {
         session.say(format!("{} the vault is changing; this is the graph of a moment ago", yellow("note:")));
     }
     let out = &mut session.out;
-    let empty = if args.dot {
+    if args.dot {
         out.text(&dot(&answer))?;
-        false
     } else if args.orphans {
         answer.orphans.iter().try_for_each(|path| out.line(cyan(safe(path))))?;
         more(answer.orphan_count, answer.orphans.len(), session);
-        answer.orphans.is_empty()
     } else if args.unresolved {
         unresolved(&answer, out)?;
         more(answer.unresolved_count, answer.unresolved.len(), session);
-        answer.unresolved.is_empty()
     } else {
-        overview(&answer, by, out)?;
-        answer.notes.is_empty()
-    };
-    Ok(Some(if empty { exit::NOTHING } else { exit::OK }))
+        overview(&answer, request.by, out)?;
+    }
+    Ok(code)
 }
 
 /// Says how many were not shown.
@@ -118,7 +122,7 @@ fn overview(answer: &GraphAnswer, by: Measure, out: &mut Out) -> std::io::Result
         let room = out.width().saturating_sub(11);
         for note in &answer.notes {
             let title = cut(&safe(&note.title), room / 2);
-            let path = cut_front(&safe(&note.path), room.saturating_sub(columns(&title) + 2).max(8));
+            let path = cut_front(&safe(&note.path), out.room_for_places().saturating_sub(columns(&title) + 13).max(8));
             out.line(format!("{} {title}  {}", padded(&shown(note, by), 10), cyan(path)))?;
         }
     }

@@ -37,7 +37,11 @@ pub(super) fn run(args: Init, session: &mut Session) -> Result<u8, CliFailure> {
         }
         questions::ask(&here, &mut std::io::stdin().lock(), &mut anstream::stderr())?
     } else {
-        let vault = find::named(args.vault.as_deref(), &here)?;
+        let found = find::named(args.vault.as_deref(), &here);
+        if found.is_err() && args.vault.is_none() && file.symlink_metadata().is_ok() {
+            return Err(taken(&file, &[], &[]));
+        }
+        let vault = found?;
         Answers { vaults: vec![vault], provider: Provider::Template, at_login: false }
     };
     let vaults = configured(&answers.vaults);
@@ -69,26 +73,33 @@ pub(super) fn run(args: Init, session: &mut Session) -> Result<u8, CliFailure> {
         session.say(offered(&vaults, answers.provider));
     }
     let code = answers.at_login.then(|| at_login(session));
-    session.say(next(code));
+    session.say(next(code, session.running().is_ok_and(|client| client.is_some())));
     let promise = if answers.provider == Provider::Template { "; nothing leaves this machine" } else { "" };
     session.say(dim(format!("Nothing is ever written to a vault{promise}.")));
     Ok(code.unwrap_or(exit::OK))
 }
 
-/// The next steps; `service` is the exit code of installing the service, if that was asked for.
-fn next(service: Option<u8>) -> String {
-    let run = format!("{}               index and watch, in this terminal", bold("situated run"));
+/// The next steps; `service` is the exit code of installing the service, if that was asked for, and `runs` whether a daemon
+/// runs.
+fn next(service: Option<u8>, runs: bool) -> String {
     let search = format!("{}      ask it", bold("situated search WORDS"));
-    match service {
-        Some(exit::OK) => format!("\nNext:  {search}\n       {}            see how far it is", bold("situated status")),
-        Some(_) => format!(
-            "\nThe service is not installed, for the reason above. The configuration is written all the same.\n\nNext:  {run}\n       {search}, in another terminal"
-        ),
-        None => format!(
-            "\nNext:  {run}\n       {}   do so at every login\n       {search}, in another terminal",
-            bold("situated service install")
-        ),
-    }
+    let why = match service {
+        Some(code) if code != exit::OK => {
+            "\nThe service is not installed, for the reason above. The configuration is written all the same.\n"
+        }
+        _ => "",
+    };
+    let first = match (runs, service) {
+        (true, Some(exit::OK)) => {
+            return format!("\nNext:  {search}\n       {}            see how far it is", bold("situated status"));
+        }
+        (true, _) => format!("{}              end the daemon that runs\n       ", bold("situated stop")),
+        (false, _) => String::new(),
+    };
+    let run = format!("{}               index and watch, in this terminal", bold("situated run"));
+    let at_login = format!("\n       {}   do so at every login", bold("situated service install"));
+    let at_login = if service.is_none() || runs { at_login } else { String::new() };
+    format!("{why}\nNext:  {first}{run}{at_login}\n       {search}, in another terminal")
 }
 
 /// Says what a model will take, and that nothing is sent before the user agrees.
@@ -96,6 +107,9 @@ fn offered(vaults: &[VaultConfig], provider: Provider) -> String {
     let config = ContextConfig { provider, ..ContextConfig::default() };
     let estimate = estimate::of_vaults(vaults, &config).map_or_else(String::new, |sum| {
         let model = printable(config.model()).into_owned();
+        if sum.chunks == 0 {
+            return format!("{model}, with its defaults, for what you change from now on: nothing waits for it. ");
+        }
         let (chunks, notes) = (counted(sum.chunks, "chunk"), counted(sum.notes, "note"));
         let days = BudgetConfig::default().days(sum.micro_dollars, sum.tokens_in + sum.tokens_out);
         let days = days.map_or_else(String::new, |days| format!(", {}", within(days)));
@@ -165,7 +179,7 @@ fn taken(file: &Path, vaults: &[VaultConfig], named: &[VaultConfig]) -> CliFailu
     });
     let tables: String = tables.collect();
     let add = match vaults {
-        [] => "add a [[vault]] with `name` and `path` to it, or move it away first".to_owned(),
+        [] => "`situated vault add FOLDER` adds a vault to it; to begin anew, move it away first".to_owned(),
         [vault, ..] if tables.is_empty() => {
             let name = known(vault).map_or(&vault.name, |named| &named.name);
             format!("it names this vault already: `{name}`")

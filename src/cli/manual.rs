@@ -158,7 +158,8 @@ const ENVIRONMENT: &[(&str, &str)] = &[
     ("SITUATED_SOCKET", "The socket."),
     (
         "SITUATED_SECTION_KEY",
-        "Any key of the configuration, such as SITUATED_SEARCH_LIMIT; stronger than the file, weaker than options.",
+        "Any key of the configuration, such as SITUATED_SEARCH_LIMIT; stronger than the file, weaker than options. What the \
+         daemon does, as searching, goes by the environment in which the daemon was started.",
     ),
     ("VISUAL, EDITOR", "What opens a note."),
     ("XDG_CONFIG_HOME, XDG_DATA_HOME, XDG_RUNTIME_DIR", "Where the files above are, but on a Mac."),

@@ -65,17 +65,17 @@ pub(super) fn plan(args: Plan, session: &mut Session) -> Result<u8, CliFailure> 
 }
 
 /// The note that is named.
-pub(super) struct Place {
-    pub(super) path: String,
-    pub(super) vault: Option<String>,
+struct Place {
+    path: String,
+    vault: Option<String>,
     /// The lines behind its name, if there are any.
-    pub(super) lines: Option<Lines>,
+    lines: Option<Lines>,
     /// Whether the daemon serves several vaults.
     several: bool,
 }
 
 /// What a user means by a note's name, path or hit.
-pub(super) fn place(note: &Path, vault: Option<&str>, client: &mut Client) -> Result<Place, CliFailure> {
+fn place(note: &Path, vault: Option<&str>, client: &mut Client) -> Result<Place, CliFailure> {
     let served = Served::ask(client)?;
     let (note, lines) = served.without_lines(note, |name| target::is_note(name, vault, client));
     let scope = served.path(&note, vault);

@@ -99,6 +99,11 @@ impl Out {
         self.width
     }
 
+    /// Columns that a place may take: another program gets the whole of it.
+    pub(super) fn room_for_places(&self) -> usize {
+        if self.terminal { self.width } else { usize::MAX }
+    }
+
     /// Whether standard output is a terminal.
     pub(super) fn is_terminal(&self) -> bool {
         self.terminal

@@ -9,8 +9,8 @@ use super::print::{bold, counted};
 use super::session::{CliFailure, Session, safe};
 use super::target;
 use super::{confirm, exit};
-use protocol::contexts::Estimate;
-use protocol::jobs::{Job, RebuildRequest};
+use protocol::contexts::{Estimate, Offer, OfferedWork};
+use protocol::jobs::{Job, RebuildRequest, Scope};
 use protocol::status::{Status, StatusRequest};
 
 /// `situated rebuild`.
@@ -30,7 +30,8 @@ pub(super) fn run(args: &Rebuild, session: &mut Session) -> Result<u8, CliFailur
     let mut terms = match &job.estimate {
         Some(estimate) => {
             let status = client.call(&StatusRequest::default())?;
-            format!("{work}\n{}\nSearches are answered meanwhile.", taken(estimate, args.batch, &status))
+            let agrees = if agrees(&scope, estimate, &status) { FROM_THEN_ON } else { "" };
+            format!("{work}\n{}{agrees}\nSearches are answered meanwhile.", taken(estimate, args.batch, &status))
         }
         None => {
             format!("{work} Contexts come from the note itself: it costs nothing.\nSearches are answered meanwhile.")
@@ -59,6 +60,18 @@ pub(super) fn run(args: &Rebuild, session: &mut Session) -> Result<u8, CliFailur
     follow(begun, &mut client, session)
 }
 
+const FROM_THEN_ON: &str = "\nA yes holds from then on: the model is asked for what you change, too, within the day's budget, \
+    until `situated contexts stop`.";
+
+/// Whether the user, by saying yes, lets the model be asked for more than this: whoever rebuilds a whole vault agrees to the
+/// model.
+fn agrees(scope: &Scope, estimate: &Estimate, status: &Status) -> bool {
+    let concerns = |offer: &Offer| {
+        offer.what == OfferedWork::Contexts && scope.vault.as_ref().is_none_or(|vault| *vault == offer.vault)
+    };
+    scope.path.is_none() && estimate.chunks > 0 && status.contexts.offers.iter().any(concerns)
+}
+
 /// What it takes to have a model write the contexts: work, money, time, and where the text goes.
 pub(super) fn taken(estimate: &Estimate, batch: bool, status: &Status) -> String {
     if estimate.chunks == 0 {
@@ -67,7 +80,8 @@ pub(super) fn taken(estimate: &Estimate, batch: bool, status: &Status) -> String
     let model = format!("{} {}", safe(&status.contexts.provider), safe(&status.contexts.model));
     let how = if batch { ", in batches, which may take the provider a day" } else { "" };
     let mut said = format!("{model} writes contexts for {}{how}.", work(estimate));
-    for leaving in &status.leaves_machine {
+    // Queries and what is asked do not leave by it.
+    for leaving in status.leaves_machine.iter().filter(|leaving| leaving.starts_with("text of notes")) {
         said.push_str("\nLeaves this machine: ");
         said.push_str(&safe(leaving));
     }

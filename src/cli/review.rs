@@ -56,7 +56,7 @@ fn print_reviewed(n: usize, reviewed: &Reviewed, several_vaults: bool, out: &mut
     let vault = if several_vaults { format!("{}: ", safe(&reviewed.vault)) } else { String::new() };
     let (first, last) = reviewed.lines;
     let place = format!("{vault}{}:{first}-{last}", printable(&reviewed.path));
-    let place = cut_front(&place, out.width().saturating_sub(columns(&number)));
+    let place = cut_front(&place, out.room_for_places().saturating_sub(columns(&number)));
     let headings: Vec<_> = reviewed.heading_path.iter().map(|heading| printable(heading)).collect();
     let room = out.width().saturating_sub(columns(&number) + columns(&place) + 2);
     let headings = if room < 8 { String::new() } else { format!("  {}", cut(&headings.join(" › "), room)) };

@@ -66,11 +66,9 @@ pub(super) fn run(args: Run, session: &mut Session) -> Result<u8, CliFailure> {
         platform::process::leave_own_console();
     }
     let color = session.globals.color;
-    let options = RunOptions {
-        overrides,
-        listen: report
-            .then(|| Box::new(move |handle: Handle| follow(&handle, color)) as Box<dyn FnOnce(Handle) + Send>),
-    };
+    let listen =
+        report.then(|| Box::new(move |handle: Handle| follow(&handle, color)) as Box<dyn FnOnce(Handle) + Send>);
+    let options = RunOptions { listen };
     daemon(claimed, options).map_err(failed)?;
     Ok(exit::OK)
 }

@@ -9,14 +9,13 @@ use super::exit;
 use super::format::Format;
 use super::input;
 use super::jobs::pause_told;
-use super::note::{Place, place};
 use super::open;
 use super::print::{
     Out, age, bold, columns, cut_front, cyan, dim, headings, highlighted, link, mark, millis, now, printable,
     printable_lines, wrap, yellow,
 };
 use super::session::{CliFailure, Session, safe};
-use super::target::Served;
+use super::target::{Served, by_one_name};
 use super::why::{reasons, why};
 use protocol::client::{Client, Reply};
 use protocol::hit::{Hit, LinkDirection};
@@ -37,7 +36,7 @@ pub(super) fn search(args: Search, session: &mut Session) -> Result<u8, CliFailu
         None => args.no_context.then_some(Contextual::Flag(false)),
     };
     let mut client = session.client()?;
-    let expect = args.expect.as_deref().map(|note| super::expect::path(note, args.show.vault.as_deref(), &mut client));
+    let expect = args.expect.as_deref().map(|note| by_one_name(note, args.show.vault.as_deref(), &mut client));
     let request = SearchRequest {
         query: query.clone(),
         vault: args.show.vault.clone(),
@@ -48,7 +47,7 @@ pub(super) fn search(args: Search, session: &mut Session) -> Result<u8, CliFailu
         fresh: args.fresh,
         // The list for a person says why each hit was found.
         explain: args.show.explain || is_for_a_person(&args.show, session),
-        expect: expect.transpose()?,
+        expect: expect.transpose()?.map(|(path, _)| path),
         expand: args.expand,
         rerank: args.rerank.then_some(true).or(args.no_rerank.then_some(false)),
         include: included(&args.show, session)?,
@@ -86,8 +85,8 @@ pub(super) fn related(args: Related, session: &mut Session) -> Result<u8, CliFai
     };
     let mut client = session.client()?;
     if let Some(note) = &args.note {
-        let Place { path, vault, lines, .. } = place(note, args.show.vault.as_deref(), &mut client)?;
-        (request.path, request.vault) = (Some(path), vault);
+        let (path, lines) = by_one_name(note, args.show.vault.as_deref(), &mut client)?;
+        request.path = Some(path);
         (request.line, request.end_line) = lines.map_or((None, None), |(first, last)| (Some(first), last));
     } else {
         request.text = Some(text(args.text.as_deref().unwrap_or_default())?);
@@ -263,7 +262,7 @@ pub(super) fn print_hit(hit: &Hit, look: &Look<'_>, out: &mut Out) -> std::io::R
         None => "",
     };
     let when = format!("  {}{linked}", age(look.now, hit.mtime));
-    let room = width.saturating_sub(columns(margin) + columns(&when) + columns(stale)).max(8);
+    let room = out.room_for_places().saturating_sub(columns(margin) + columns(&when) + columns(stale)).max(8);
     let place = cut_front(&place, room);
     let reason = look.query.filter(|_| !look.explain).map(|query| why(hit, query)).filter(|why| !why.is_empty());
     // The reason is the first to go where there is little room.

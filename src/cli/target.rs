@@ -131,7 +131,8 @@ impl Served {
         let text = what.to_str()?;
         self.vaults.iter().find_map(|(vault, folder)| {
             let path = text.strip_prefix(vault.as_str())?.strip_prefix(": ")?;
-            folder.join(path).exists().then_some((vault.as_str(), path))
+            // What a vault holds whose folder is away, only the daemon knows.
+            (folder.join(path).exists() || !folder.exists()).then_some((vault.as_str(), path))
         })
     }
 
@@ -213,6 +214,23 @@ fn as_printed(path: &Path) -> String {
 pub(super) fn note(scope: &Scope) -> Result<String, CliFailure> {
     let path = scope.path.clone();
     path.ok_or_else(|| CliFailure::usage(format!("{} is a vault; name a note in it", named(scope))))
+}
+
+/// The note that a user means, as one name, and the lines behind it: a note on the disk by its whole path, because other
+/// vaults may have a note at the same path, and naming a vault too would narrow the answer down to that. With a vault
+/// given, it is the name of a note there, which may be a title, an alias or a link.
+pub(super) fn by_one_name(
+    what: &Path,
+    vault: Option<&str>,
+    client: &mut Client,
+) -> Result<(String, Option<Lines>), CliFailure> {
+    let served = Served::ask(client)?;
+    let (what, lines) = served.without_lines(what, |name| is_note(name, vault, client));
+    let scope = served.path(&what, vault);
+    let path = note(&scope)?;
+    let home = scope.vault.filter(|_| vault.is_none());
+    let place = home.and_then(|home| served.place_of(&home, &path, 1));
+    Ok((place.and_then(|place| place.file.to_str().map(str::to_owned)).unwrap_or(path), lines))
 }
 
 /// `notes/Projects/Plan.md`, `notes`, `all vaults`.

@@ -45,7 +45,14 @@ struct Written {
     file: PathBuf,
     text: Option<String>,
     loaded: Loaded,
+    /// Whether a daemon runs that has read the file as it is, and serves only some of its vaults: those that `situated run`
+    /// was given.
+    is_chosen_from: bool,
 }
+
+/// Why a vault of the file is not served, and what ends that.
+const CHOSEN: &str =
+    "the daemon has the folders that `situated run` was given; `situated stop` and `situated run` serve all";
 
 impl Written {
     fn read(session: &Session) -> Result<Self, CliFailure> {
@@ -53,9 +60,9 @@ impl Written {
         // A symbolic link (as dotfiles often are) stays one: its target is written.
         let file = file.canonicalize().or_else(|_| std::path::absolute(&file)).unwrap_or(file);
         let text = input::if_there(&file)?;
+        let status = session.running()?.map(|mut client| client.call(&StatusRequest::default())).transpose()?;
         // A daemon that reads another file would not go by what is written into this one.
-        if let Some(mut client) = session.running()?
-            && let Status { config, .. } = client.call(&StatusRequest::default())?
+        if let Some(Status { config, .. }) = &status
             && !config.file.as_os_str().is_empty()
             && config.file.canonicalize().unwrap_or_else(|_| config.file.clone()) != file
         {
@@ -78,7 +85,13 @@ impl Written {
                 format!("the configuration is wrong, so it is left as it is; mend it first\n{}", said.join("\n"));
             return Err(CliFailure::new(ConfigErrors::EXIT_CODE, message));
         }
-        Ok(Written { file, text, loaded })
+        let is_chosen_from = status.is_some_and(|status| {
+            let (named, served) = (&loaded.config.engine.vaults, &status.vaults);
+            !status.config.changed
+                && served.len() < named.len()
+                && served.iter().all(|vault| is_named(&vault.path, named))
+        });
+        Ok(Written { file, text, loaded, is_chosen_from })
     }
 
     fn vaults(&self) -> &[VaultConfig] {
@@ -123,6 +136,10 @@ impl Written {
     }
 }
 
+fn is_named(path: &Path, vaults: &[VaultConfig]) -> bool {
+    vaults.iter().any(|vault| vault.path == path)
+}
+
 /// Whether a text is a valid configuration, as that of this file.
 pub(super) fn check(file: &Path, text: &str, session: &Session) -> Result<(), CliFailure> {
     let problems = Config::problems_of(file, text, &session.overrides());
@@ -143,8 +160,14 @@ fn add(path: &Path, name: Option<String>, yes: bool, session: &mut Session) -> R
             format!("{} is a vault already: {}", shown(&folder), bold(printable(&vault.name))),
         );
     }
+    if written.is_chosen_from {
+        return Err(CliFailure::new(
+            exit::TEMPORARY,
+            format!("{CHOSEN} that are named, and then one more can be added"),
+        ));
+    }
     // Vaults that only `situated run` was given are named in the file from now on, or the daemon would drop them.
-    let unnamed = served.into_iter().filter(|served| !written.vaults().iter().any(|vault| vault.path == served.path));
+    let unnamed = served.into_iter().filter(|served| !is_named(&served.path, written.vaults()));
     let mut wanted: Vec<VaultConfig> = unnamed.map(|served| VaultConfig::new(served.name, served.path)).collect();
     let given = wanted.iter().position(|vault| vault.path == folder).map(|at| wanted.remove(at).name);
     let free = || free_name(&folder, written.vaults().iter().chain(&wanted));
@@ -221,8 +244,11 @@ fn list(session: &mut Session) -> Result<u8, CliFailure> {
     }
     let named = &loaded.config.engine.vaults;
     let status = session.running()?.map(|mut client| client.call(&StatusRequest::default())).transpose()?;
+    let has_read = status.as_ref().is_some_and(|status| !status.config.changed);
     let served = status.map(|status| status.vaults);
-    let in_file = |path: &Path| named.iter().any(|vault| vault.path == path);
+    let in_file = |path: &Path| is_named(path, named);
+    let none = named.is_empty() && served.as_ref().is_none_or(Vec::is_empty);
+    let code = if none { exit::NOTHING } else { exit::OK };
     if session.globals.json {
         let mut vaults: Vec<_> = served.iter().flatten().map(|vault| {
             json!({ "name": vault.name, "path": vault.path, "notes": vault.notes, "served": true, "configured": in_file(&vault.path) })
@@ -233,7 +259,7 @@ fn list(session: &mut Session) -> Result<u8, CliFailure> {
                 .map(|vault| json!({ "name": vault.name, "path": vault.path, "served": false, "configured": true })),
         );
         session.json(json!({ "file": loaded.file, "vaults": vaults }))?;
-        return Ok(exit::OK);
+        return Ok(code);
     }
     for vault in served.iter().flatten() {
         let whence = if in_file(&vault.path) || !problems.is_empty() {
@@ -245,23 +271,21 @@ fn list(session: &mut Session) -> Result<u8, CliFailure> {
         let path = cyan(shown(&vault.path));
         session.out.line(format!("{}  {path}  {notes}{}", bold(printable(&vault.name)), dim(whence)))?;
     }
-    let given = problems.is_empty() && served.iter().flatten().any(|vault| !in_file(&vault.path));
     for vault in named.iter().filter(|vault| !served.iter().flatten().any(|served| served.path == vault.path)) {
         let why = match &served {
-            None => "",
-            Some(_) if given => "  not served: the daemon has the folders that `situated run` was given",
-            Some(_) => "  not served yet: `situated config reload`",
+            None => String::new(),
+            Some(_) if has_read => format!("  not served: {CHOSEN}"),
+            Some(_) => "  not served yet: `situated config reload`".to_owned(),
         };
-        session.out.line(format!("{}  {}{}", bold(printable(&vault.name)), cyan(shown(&vault.path)), dim(why)))?;
+        session.out.line(format!("{}  {}{}", bold(printable(&vault.name)), cyan(shown(&vault.path)), dim(&why)))?;
     }
     if served.is_none() {
         session.say(dim("(no daemon runs; this is what the configuration names)"));
     }
-    let none = named.is_empty() && served.is_none_or(|served| served.is_empty());
     if none {
         session.say(format!("There is none; {} adds one.", bold("situated vault add FOLDER")));
     }
-    Ok(if none { exit::NOTHING } else { exit::OK })
+    Ok(code)
 }
 
 fn remove(name: &str, delete_data: bool, yes: bool, session: &mut Session) -> Result<u8, CliFailure> {
@@ -373,6 +397,8 @@ fn take_over(
     let Problems { problems, restarts } = asked?;
     if let Some(problem) = problems.first() {
         written.take_back(new)?;
+        // The file is as it was, but written anew.
+        let _ = client.call(&ReloadRequest {});
         return Err(CliFailure::new(
             exit::NOTHING,
             format!("the daemon goes on as before, and so does the file: {problem}"),

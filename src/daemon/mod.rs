@@ -43,8 +43,6 @@ pub const LIFE: &str = "situated::life";
 /// How the daemon runs.
 #[derive(Default)]
 pub struct RunOptions {
-    /// Where the configuration came from, to read it again.
-    pub overrides: Overrides,
     /// Called on a separate thread once the socket listens: shows what the daemon does.
     pub listen: Option<Box<dyn FnOnce(Handle) + Send>>,
 }
@@ -59,8 +57,7 @@ pub struct SupervisorDied;
 #[derive(Debug)]
 pub struct Claimed {
     config: Config,
-    /// See [`Loaded::beside_file`].
-    beside_file: bool,
+    arguments: Arguments,
     lock: DataLock,
     relocations: Vec<Relocation>,
 }
@@ -73,14 +70,15 @@ impl Claimed {
     pub fn take(loaded: Loaded, overrides: &Overrides) -> Result<Claimed, BindError> {
         sandbox::make_files_private();
         let unnamed = Config::unnamed(&loaded, overrides);
-        let Loaded { mut config, beside_file, .. } = loaded;
+        let arguments = Arguments::new(overrides.clone(), &loaded);
+        let mut config = loaded.config;
         let (lock, data) = match &unnamed.data_dir {
             Some(location) => relocate::data(location)?,
             None => (DataLock::acquire(&config.engine.data_dir)?, None),
         };
         lock.data_dir().clone_into(&mut config.engine.data_dir);
         let file = unnamed.config_file.as_ref().and_then(relocate::config_file);
-        Ok(Claimed { config, beside_file, lock, relocations: data.into_iter().chain(file).collect() })
+        Ok(Claimed { config, arguments, lock, relocations: data.into_iter().chain(file).collect() })
     }
 
     /// Where the data are.
@@ -94,15 +92,14 @@ impl Claimed {
 /// # Errors
 /// [`BindError`] if the socket cannot be made; else what the runtime says.
 pub fn daemon(claimed: Claimed, options: RunOptions) -> anyhow::Result<()> {
-    let Claimed { mut config, beside_file, mut lock, relocations } = claimed;
+    let Claimed { mut config, arguments, mut lock, relocations } = claimed;
     lock.answers_within = Some(config.serve.query_timeout);
     relocations.iter().for_each(Relocation::tell);
-    config.engine.source = SettingsSource::of(config_file(&options.overrides));
+    config.engine.source = SettingsSource::of(config_file(&arguments.overrides));
     close_to_others(&config)?;
     let bound = Arc::new(bind::bind(config.serve.socket.as_deref(), lock)?);
     let serve_config = config.serve.clone();
     let keeper = if config.engine.host.sandbox { Keeper::start().map(Arc::new) } else { None };
-    let arguments = Arguments::new(options.overrides, beside_file);
     // Started before rights are given up, like the keeper.
     let converter = Converter::start().map(|converter| Arc::new(converter) as Arc<dyn Convert>);
     let reload = hold(&config, arguments.clone(), bound.socket(), keeper.clone());

@@ -4,14 +4,13 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
-use super::config::{Config, ConfigErrors, Loaded, Overrides};
+use super::config::{Config, ConfigErrors, Loaded, Overrides, real_folder};
 use super::guard_keys;
 use super::sandbox::Rules;
 use super::sandbox::successor::Keeper;
@@ -87,6 +86,7 @@ impl Reloading {
             (None, Some(lacking)) => format!("the daemon must be allowed to {lacking}; {RESTART}"),
             (None, None) => {
                 source.awaits_start = awaits_start(&self.began, &loaded.config);
+                source.awaits_start.extend(loaded.left_out.iter().map(|name| format!("vault `{name}`")));
                 if !source.awaits_start.is_empty() {
                     tracing::warn!("taken at the next start of the daemon only: {}", source.awaits_start.join(", "));
                 }
@@ -110,26 +110,38 @@ pub(super) struct Arguments {
     pub(super) overrides: Overrides,
     /// Whether `situated run VAULT...` named vaults that the file did not name.
     exception: bool,
-    /// Whether the file has come to name all of them. From then on it says what is served, even if it drops one again.
-    taken_over: Arc<AtomicBool>,
+    /// What of `overrides` still counts. Once the file has named a vault of the command line, it says whether that is
+    /// served: what it says of the vault, as which notes are private, must not be lost with its name.
+    now: Arc<Mutex<Overrides>>,
 }
 
 impl Arguments {
-    pub(super) fn new(overrides: Overrides, exception: bool) -> Self {
-        Arguments { overrides, exception, taken_over: Arc::default() }
+    pub(super) fn new(overrides: Overrides, loaded: &Loaded) -> Self {
+        let exception = !loaded.beside_file.is_empty();
+        let arguments = Arguments { exception, now: Arc::new(Mutex::new(overrides.clone())), overrides };
+        arguments.compare(&mut arguments.now.lock(), loaded);
+        arguments
     }
 
-    /// The configuration as it is now. Once the file names all vaults of the command line, these are no exception any
-    /// more: all vaults of the file are served.
-    fn load(&self) -> Result<Loaded, ConfigErrors> {
-        if !self.taken_over.load(Ordering::Relaxed) {
-            let loaded = Config::load(&self.overrides)?;
-            if !self.exception || loaded.beside_file {
-                return Ok(loaded);
-            }
-            self.taken_over.store(true, Ordering::Relaxed);
+    /// Takes what the file says now into account. Once it names all vaults of the command line, these are no exception any
+    /// more, and all vaults of the file are served, from then on; so they are where both name the same.
+    fn compare(&self, now: &mut Overrides, loaded: &Loaded) {
+        now.named = now.vaults.iter().filter(|folder| !loaded.beside_file.contains(folder)).cloned().collect();
+        let decides = self.exception || loaded.left_out.is_empty();
+        if decides && loaded.beside_file.is_empty() && !loaded.config.engine.vaults.is_empty() {
+            now.vaults.clear();
         }
-        Config::load(&Overrides { vaults: Vec::new(), ..self.overrides.clone() })
+    }
+
+    /// The configuration as it is now.
+    fn load(&self) -> Result<Loaded, ConfigErrors> {
+        let mut now = self.now.lock();
+        let loaded = Config::load(&now)?;
+        if now.vaults.is_empty() {
+            return Ok(loaded);
+        }
+        self.compare(&mut now, &loaded);
+        if now.vaults.is_empty() { Config::load(&now) } else { Ok(loaded) }
     }
 
     /// As [`Arguments::load`].
@@ -140,21 +152,31 @@ impl Arguments {
     fn present(&self) -> Result<Loaded, ConfigErrors> {
         let loaded = self.load()?;
         if loaded.config.engine.vaults.is_empty() {
-            let message = "no vault is named, and a daemon without one has nothing to do: `situated vault add FOLDER` \
-                           names one, `situated stop` ends the daemon"
-                .to_owned();
-            return Err(ConfigErrors { problems: vec![whole(&loaded, message)] });
+            let message = if loaded.left_out.is_empty() {
+                "no vault is named, and a daemon without one has nothing to do: `situated vault add FOLDER` names one, \
+                 `situated stop` ends the daemon"
+            } else {
+                "it names no vault any more that `situated run` was given, and a daemon without one has nothing to do: \
+                 `situated stop` ends the daemon, and `situated run` serves those that are named"
+            };
+            return Err(ConfigErrors { problems: vec![whole(&loaded, message.to_owned())] });
         }
         Ok(loaded)
     }
 
-    /// The arguments of this process, without vaults that are no exception any more.
+    /// The arguments of this process, without vaults that the file decides about.
     pub(super) fn of_successor(&self) -> Vec<OsString> {
         let mut arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
         // The file may have come to name them since it was read last; what else is in it does not matter here.
-        let _ = self.load();
-        let gone = if self.taken_over.load(Ordering::Relaxed) { self.overrides.vaults.as_slice() } else { &[] };
-        for vault in gone {
+        let loaded = self.load();
+        let served = |folder: &PathBuf| {
+            let folder = real_folder(folder);
+            let vaults =
+                |loaded: &Loaded| loaded.config.engine.vaults.iter().any(|vault| real_folder(&vault.path) == folder);
+            loaded.as_ref().map_or(true, vaults)
+        };
+        let counts = !self.now.lock().vaults.is_empty();
+        for vault in self.overrides.vaults.iter().filter(|folder| !(counts && served(folder))) {
             if let Some(at) = arguments.iter().rposition(|given| given == vault.as_os_str()) {
                 arguments.remove(at);
             }

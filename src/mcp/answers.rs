@@ -248,12 +248,13 @@ pub(super) async fn stats(asked: params::OfVault, caller: &Caller) -> Result<Too
         llm_provider: clean::line(&stats.provider),
         model: clean::line(&stats.model),
         total_tokens_used: stats.tokens,
-        estimated_cost: stats.micro_dollars as f64 / 1e6,
+        estimated_cost: (stats.micro_dollars > 0 || stats.unpriced == 0).then_some(stats.micro_dollars as f64 / 1e6),
         unpriced_contexts: stats.unpriced,
         status: reindex::status(&stats.status).replace("idle", "ready"),
     };
+    let cost = told.estimated_cost.map_or("price unknown".to_owned(), |cost| format!("about ${cost:.4}"));
     let text = format!(
-        "{} chunks, {} with a context that a model wrote ({} {}), {} as they should be, {} failed. {} tokens, about ${:.4}; {} of unknown price. {}.",
+        "{} chunks, {} with a context that a model wrote ({} {}), {} as they should be, {} failed. {} tokens, {cost}; {} of unknown price. {}.",
         told.total_entities,
         told.contextualized_entities,
         told.llm_provider,
@@ -261,7 +262,6 @@ pub(super) async fn stats(asked: params::OfVault, caller: &Caller) -> Result<Too
         told.processed_chunks,
         told.failed_chunks,
         told.total_tokens_used,
-        told.estimated_cost,
         told.unpriced_contexts,
         told.status
     );

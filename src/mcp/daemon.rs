@@ -117,8 +117,8 @@ impl Daemon {
         match error {
             ClientError::NotRunning(socket) => {
                 let message = format!(
-                    "no situated daemon answers at {}. The user can start it with `situated service start`, or with \
-                     `situated run VAULT` in a terminal; then call again",
+                    "no situated daemon answers at {}. The user can start it with `situated service install` (`situated \
+                     service start` where that is done), or with `situated run VAULT` in a terminal; then call again",
                     socket.display()
                 );
                 Trouble::new("not_running", message)

@@ -45,7 +45,7 @@ const STOP_PATIENCE: Duration = Duration::from_secs(3);
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
     /// Nobody listens.
-    #[error("no daemon is running: start it with `situated run VAULT` or the service (looked at {})", .0.display())]
+    #[error("no daemon is running: start it with `situated run` (`situated run VAULT` where no configuration names one), or as a service (looked at {})", .0.display())]
     NotRunning(PathBuf),
     /// The socket is there and cannot be used.
     #[error("cannot connect to {}: {source}", .socket.display())]

@@ -101,7 +101,9 @@ impl InstallPlan {
                 ));
             }
             Reach::Silent(why) => {
-                self.notes.push(format!("your systemd does not answer ({why}): the service starts at the next login"));
+                self.notes.push(format!(
+                    "your systemd does not answer ({why}): the service starts at the next login, if systemd runs then"
+                ));
             }
             Reach::Answers(_) => {}
         }

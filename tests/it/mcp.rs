@@ -648,6 +648,8 @@ fn what_costs_needs_leave_and_the_users_word() {
             && stats["average_context_length"].as_f64().unwrap() > 0.0,
         "{stats}"
     );
+    // A price that is not known is no price of 0.
+    assert_eq!(stats.get("estimated_cost").is_none(), stats["unpriced_contexts"] != 0, "{stats}");
     // Over the budget of a rebuild nothing begins either.
     place.configure(&format!(
         "{}[mcp]\nallow_spending = true\n[budget]\nrebuild = 0\nrebuild_tokens = 0\n",

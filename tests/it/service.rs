@@ -13,6 +13,7 @@ use protocol::status::{ConfigStatus, RunState, Status};
 use rustix::process::Signal;
 use serde_json::json;
 
+use crate::commands::err;
 use crate::hostile::Wire;
 use crate::manners::battery;
 use crate::requests::query;
@@ -117,6 +118,8 @@ fn status_says_what_of_the_configuration_is_not_in_force() {
     assert_eq!(daemon.status().config, as_read);
     place.configure("\n[search]\nlimit = 1\nlanguage = \"de\"\n");
     assert!(daemon.status().config.changed);
+    let shown = place.run(&["config", "show"]);
+    assert!(err(&shown).contains("`situated config reload` puts it in force"), "{}", err(&shown));
     assert!(daemon.ask(&CheckConfigRequest::default()).problems.is_empty() && daemon.status().config.changed);
     assert_eq!(daemon.reload(), [""; 0]);
     let taken = ConfigStatus { file, changed: false, awaits_start: vec!["search.language".to_owned()] };

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
+use protocol::audience::Audience;
 use protocol::search::SearchRequest;
 use serde_json::Value;
 
@@ -277,6 +278,40 @@ fn a_configuration_that_the_running_daemon_does_not_read_is_left_as_it_is() {
         assert!(code == 2 && told.contains(&format!("not {}", unread.display())), "{told}");
         assert_eq!(fs::read_to_string(&unread).unwrap(), text);
     }
+    assert_eq!(daemon.stop(), Some(0));
+}
+
+#[test]
+fn what_the_configuration_says_of_a_vault_outlasts_its_name_there() {
+    let (place, elsewhere, other) = place();
+    let config = place.dir.path().join("config.toml");
+    place.configure(&format!("private = [\"*.md\"]\n\n[[vault]]\nname = \"Other\"\npath = {other:?}\n"));
+    let whole = fs::read_to_string(&config).unwrap();
+    let mut daemon = place.start();
+    let to_an_assistant = SearchRequest { audience: Audience::Assistant, ..by_words("apples") };
+    assert!(well(&place, &["vault", "list"]).contains("`situated stop` and `situated run` serve all"));
+    assert!(well(&place, &["config", "reload"]).contains("vault `Other`"));
+    let (code, told) = said(&place, &["vault", "add", elsewhere.path().to_str().unwrap()]);
+    assert!(code == 75 && told.contains("the folders that `situated run` was given"), "{code} {told}");
+    // Removed, spelt wrongly, half saved: it is served as before, or not at all.
+    let (code, told) = said(&place, &["vault", "remove", "notes"]);
+    assert!(code == 1 && told.contains("names no vault any more"), "{code} {told}");
+    assert!(!daemon.status().config.changed);
+    for text in [whole.replace("situated-it-", "situated-ti-"), "# half saved\n".to_owned()] {
+        fs::write(&config, text).unwrap();
+        assert!(!daemon.reload().is_empty());
+        assert_eq!((daemon.holding("apples").len(), daemon.ask(&to_an_assistant).hits.len()), (1, 0));
+    }
+    fs::write(&config, &whole).unwrap();
+    assert_eq!(daemon.reload(), [""; 0]);
+    assert_eq!(listed(&place), [("notes".to_owned(), true), ("Other".to_owned(), false)]);
+    assert_eq!(daemon.stop(), Some(0));
+
+    let mut daemon = place.spawn(&["run", other.to_str().unwrap(), place.vault.to_str().unwrap()]);
+    daemon.wait_idle();
+    well(&place, &["vault", "remove", "notes"]);
+    daemon.connect_anew();
+    assert_eq!((daemon.holding("apples"), daemon.holding("bananas")), (vec![], vec!["b.md".to_owned()]));
     assert_eq!(daemon.stop(), Some(0));
 }
 

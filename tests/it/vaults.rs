@@ -251,6 +251,14 @@ fn a_path_that_two_vaults_have_is_the_first_ones_and_says_so() {
     assert!(said(&["search", "how many shares", "--vault", folder.to_str().unwrap()]).contains("    Share.md:3"));
     assert_eq!(said(&["get", "work: Share.md:3"]), "Who has how many shares.\n");
     assert!(said(&["explain", "work: Share.md:3"]).starts_with("work: Share.md  "));
+    let expected = said(&["search", "how many shares", "-n", "1", "--expect", "work: Share.md:3"]);
+    assert!(expected.contains("It is hit no. 1."), "{expected}");
+    // However a note is named, all vaults are searched for what is near it.
+    let herons = folder.join("Herons.md");
+    for name in ["Herons.md", "work: Herons.md:3", herons.to_str().unwrap()] {
+        let near = said(&["related", name]);
+        assert!(near.contains("notes: Meetings/"), "{name}: {near}");
+    }
     let graph: serde_json::Value = serde_json::from_str(&said(&["graph", "--json"])).unwrap();
     assert_eq!((&graph["vault"], &graph["other_vaults"]), (&json!("notes"), &json!(["work", "heim"])));
     let whole = err(&place.run(&["rebuild", "--dry-run", "WORK"]));

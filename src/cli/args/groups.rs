@@ -53,7 +53,7 @@ mod tests {
         known.sort_unstable();
         assert_eq!(grouped, known);
         for line in listed(&command).lines() {
-            assert!(line.len() <= 100 && !line.contains('{'), "{line}");
+            assert!(line.len() <= 80 && !line.contains('{'), "{line}");
         }
         let help = super::command().render_help().to_string();
         assert!(help.contains("\nFind:\n  search ") && help.contains("--config"), "{help}");

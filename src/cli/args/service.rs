@@ -41,8 +41,8 @@ pub(crate) struct Uninstall {
     /// Remove the indexes too, with contexts that were paid for; never a vault
     #[arg(long)]
     pub purge: bool,
-    /// Do not ask
-    #[arg(long, short, requires = "purge")]
+    /// Do not ask (`--purge` does)
+    #[arg(long, short)]
     pub yes: bool,
 }
 

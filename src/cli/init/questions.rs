@@ -77,8 +77,8 @@ impl<I: BufRead, T: Write> Asker<'_, I, T> {
     fn provider(&mut self) -> Result<Provider, CliFailure> {
         self.say("")?;
         self.say(&bold("Who shall write the line of context that situates each passage in its note?"))?;
-        self.say("  free                                 made from the note itself; nothing leaves this machine")?;
-        self.say("  anthropic, bedrock, openai, ollama   a model, asked in the background, within a budget")?;
+        self.say("  free: made from the note itself; nothing leaves this machine")?;
+        self.say("  anthropic, bedrock, openai, ollama: a model, in the background, within a budget")?;
         self.ask("One of these", "free", &mut |answer| {
             let all = [Provider::Template, Provider::Anthropic, Provider::Bedrock, Provider::OpenAi, Provider::Ollama];
             let answer = if answer == "free" { Provider::Template.name() } else { answer };

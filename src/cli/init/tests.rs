@@ -2,12 +2,20 @@ use super::*;
 
 #[test]
 fn what_comes_next_hangs_on_the_service() {
-    let plain = |service| anstream::adapter::strip_str(&next(service)).to_string();
-    let (installed, failed, by_hand) = (plain(Some(exit::OK)), plain(Some(69)), plain(None));
+    let plain = |service, runs| anstream::adapter::strip_str(&next(service, runs)).to_string();
+    let (installed, failed, by_hand) = (plain(Some(exit::OK), true), plain(Some(69), false), plain(None, false));
     assert!(installed.contains("situated status") && !installed.contains("situated run"), "{installed}");
     assert!(failed.contains("situated run") && failed.contains("not installed"), "{failed}");
     assert!(by_hand.contains("situated run") && by_hand.contains("situated service install"), "{by_hand}");
-    for said in [installed, failed, by_hand] {
+    // It starts at the next login.
+    let later = plain(Some(exit::OK), false);
+    assert!(later.contains("situated run") && !later.contains("service"), "{later}");
+    // Another daemon has the place.
+    let in_the_way = plain(Some(75), true);
+    let steps =
+        ["situated stop", "situated run", "situated service install"].map(|step| in_the_way.find(step).unwrap());
+    assert!(steps.is_sorted() && !installed.contains("situated stop"), "{in_the_way}");
+    for said in [installed, failed, by_hand, later, in_the_way] {
         assert!(said.contains("situated search WORDS"), "{said}");
     }
 }

@@ -206,7 +206,11 @@ impl State {
     fn act(&mut self, action: Action) {
         self.said = None;
         if self.help && !matches!(action, Action::Leave | Action::Redraw) {
-            self.help = false;
+            match action {
+                Action::Step(by) | Action::Scroll(by) => self.scroll(by),
+                Action::Page(by) => self.scroll(by * self.measures.preview_page.max(1) as isize),
+                _ => (self.help, self.scroll) = (false, None),
+            }
             return;
         }
         match action {
@@ -250,7 +254,7 @@ impl State {
                 let hit = self.selected().cloned().map(Box::new);
                 self.effects.extend(hit.map(|hit| Effect::Leave(Some(hit))));
             }
-            Action::Help => self.help = true,
+            Action::Help => (self.help, self.scroll) = (true, Some(0)),
             Action::Redraw => self.effects.push(Effect::Redraw),
             Action::Related => self.back_to_results(),
             Action::Back if self.near.is_some() => self.back_to_results(),

@@ -4,6 +4,8 @@
 mod passage;
 mod words;
 
+use std::ops::Range;
+
 use ratatui::Frame;
 use ratatui::layout::{Position, Rect};
 use ratatui::style::{Color, Modifier, Style};
@@ -20,6 +22,9 @@ use protocol::search::{Mode, SearchAnswer};
 
 /// From this width on, list and preview are side by side: both have room for a line of prose.
 const SIDE_BY_SIDE: u16 = 72;
+
+/// Most rows of the message below the list.
+const REMARK_ROWS: usize = 3;
 
 /// Colours, or the styles that replace them if the user wants none.
 #[derive(Clone, Copy, Debug, Default)]
@@ -78,9 +83,18 @@ pub(super) fn draw(state: &State, theme: Theme, now: i64, frame: &mut Frame) -> 
         frame.render_widget(Paragraph::new(status_line(state, theme, usize::from(area.width))), status);
     }
     if let Some(said) = remark(state).filter(|_| rest.height >= 3) {
-        let line = take_bottom(&mut rest, 1);
-        let said = cut(&said, usize::from(line.width));
-        frame.render_widget(Paragraph::new(Span::styled(said, theme.warning())), line);
+        let width = usize::from(rest.width);
+        let mut lines = wrap(&said, width);
+        // The list needs room, too.
+        lines.truncate(usize::from(rest.height / 4).clamp(1, REMARK_ROWS));
+        let last = lines.len().saturating_sub(1);
+        let line = |(i, range): (usize, Range<usize>)| {
+            let text = if i == last { cut(&said[range.start..], width) } else { said[range].to_owned() };
+            Line::styled(text, theme.warning())
+        };
+        let lines: Vec<Line> = lines.into_iter().enumerate().map(line).collect();
+        let area = take_bottom(&mut rest, lines.len() as u16);
+        frame.render_widget(Paragraph::new(lines), area);
     }
     if area.height >= 10 {
         let line = take_top(&mut rest, 1);
@@ -129,8 +143,8 @@ fn query(state: &State, theme: Theme, area: Rect, frame: &mut Frame) {
 
 fn body(state: &State, theme: Theme, now: i64, area: Rect, frame: &mut Frame, measures: &mut Measures) {
     if state.help {
-        help(area, frame);
-        return;
+        let lines = help(usize::from(area.width));
+        return scrolled(lines, state.scroll.unwrap_or_default(), area, frame, measures);
     }
     if let Some(text) = words::instead_of_hits(state) {
         let width = usize::from(area.width).saturating_sub(2).max(1);
@@ -240,14 +254,19 @@ fn passage(state: &State, theme: Theme, area: Rect, frame: &mut Frame, measures:
             .render_widget(Paragraph::new(Line::from(vec![Span::styled(path, style), Span::styled(lines, DIM)])), line);
     }
     let rows = preview(hit, usize::from(area.width), theme.mark(), theme.accent());
-    let page = usize::from(area.height);
-    let last = rows.lines.len().saturating_sub(page);
     // A few lines before the match give the eye a hold.
-    let top = state.scroll.unwrap_or_else(|| rows.found.saturating_sub(page / 4)).min(last);
+    let top = state.scroll.unwrap_or_else(|| rows.found.saturating_sub(usize::from(area.height) / 4));
+    scrolled(rows.lines, top, area, frame, measures);
+}
+
+/// Draws lines from the one at `top`, or as far down as there are any.
+fn scrolled(lines: Vec<Line<'_>>, top: usize, area: Rect, frame: &mut Frame, measures: &mut Measures) {
+    let page = usize::from(area.height);
+    let top = top.min(lines.len().saturating_sub(page));
     measures.preview_page = page;
-    measures.preview_rows = rows.lines.len();
+    measures.preview_rows = lines.len();
     measures.preview_top = top;
-    let shown: Vec<Line> = rows.lines.into_iter().skip(top).take(page).collect();
+    let shown: Vec<Line> = lines.into_iter().skip(top).take(page).collect();
     frame.render_widget(Paragraph::new(shown), area);
 }
 
@@ -264,22 +283,22 @@ fn near(state: &State, area: Rect, frame: &mut Frame) {
     frame.render_widget(Paragraph::new(lines), area);
 }
 
-fn help(area: Rect, frame: &mut Frame) {
-    let width = usize::from(area.width);
+/// What each key does; beside the keys if there is room.
+fn help(width: usize) -> Vec<Line<'static>> {
     let column = HELP.iter().map(|(keys, _)| columns(keys)).max().unwrap_or(0) + 2;
     let mut lines = Vec::new();
     for (keys, what) in HELP {
-        if width >= column + 20 {
-            lines.push(Line::from(vec![
-                Span::styled(format!("  {}", padded(keys, column)), BOLD),
-                Span::raw(cut(what, width.saturating_sub(column + 2))),
-            ]));
-        } else {
+        let is_wide = width >= column + 20;
+        if !is_wide {
             lines.push(Line::styled(cut(keys, width), BOLD));
-            lines.push(Line::raw(cut(&format!(" {what}"), width)));
+        }
+        let margin = if is_wide { column + 2 } else { 1 };
+        for (i, range) in wrap(what, width.saturating_sub(margin)).into_iter().enumerate() {
+            let before = if is_wide && i == 0 { format!("  {keys}") } else { String::new() };
+            lines.push(Line::from(vec![Span::styled(padded(&before, margin), BOLD), Span::raw(&what[range])]));
         }
     }
-    frame.render_widget(Paragraph::new(lines), area);
+    lines
 }
 
 /// The message below the list, if there is one.

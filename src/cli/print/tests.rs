@@ -5,7 +5,11 @@ impl Out {
     /// Any writer, as a terminal of this width would show it, without colours.
     pub(in crate::cli) fn to(writer: impl Write + Send + 'static, width: usize) -> Self {
         let stream = AutoStream::new(Box::new(writer) as Box<dyn Write + Send>, ColorChoice::Never);
-        Out { stream, width: width.max(MIN_WIDTH), terminal: false, only_links: false }
+        Out { stream, width: width.max(MIN_WIDTH), terminal: true, only_links: false }
+    }
+
+    pub(in crate::cli) fn piped(writer: impl Write + Send + 'static) -> Self {
+        Out { terminal: false, ..Out::to(writer, PIPE_WIDTH) }
     }
 }
 

@@ -3,7 +3,7 @@ use super::*;
 #[test]
 fn an_estimate_says_work_money_time_and_where_to() {
     let status: Status = serde_json::from_value(json!({
-        "state": "idle", "vaults": [], "problems": [], "leaves_machine": ["text of notes, to api.example.com"],
+        "state": "idle", "vaults": [], "problems": [], "leaves_machine": ["text of notes, to api.example.com", "what you `ask`, to api.example.com"],
         "contextualizer": "", "embedder": "", "uptime_s": 0, "rss_bytes": 0, "version": "", "pid": 1,
         "supervisor": "none", "socket": "/s",
         "contexts": {
@@ -35,5 +35,21 @@ fn an_estimate_says_work_money_time_and_where_to() {
     let said = taken(&unknown, true, &status);
     assert!(said.contains("price unknown: 1,430,000 tokens") && !said.contains('$'), "{said}");
     assert!(said.contains("may take the provider a day"), "{said}");
-    assert!(taken(&Estimate { chunks: 0, ..estimate }, false, &status).contains("costs nothing"));
+    assert!(taken(&Estimate { chunks: 0, ..estimate.clone() }, false, &status).contains("costs nothing"));
+
+    let scope = |path: Option<&str>| Scope { vault: Some("notes".into()), path: path.map(str::to_owned) };
+    let offered = |vault: &str, what| {
+        let mut status = status.clone();
+        status.contexts.offers = vec![Offer { vault: vault.into(), what, ..Offer::default() }];
+        status
+    };
+    for (path, status, expected) in [
+        (None, offered("notes", OfferedWork::Contexts), true),
+        (Some("a.md"), offered("notes", OfferedWork::Contexts), false),
+        (None, offered("other", OfferedWork::Contexts), false),
+        (None, offered("notes", OfferedWork::Vectors), false),
+        (None, status.clone(), false),
+    ] {
+        assert_eq!(agrees(&scope(path), &estimate, &status), expected, "{path:?} {:?}", status.contexts.offers);
+    }
 }

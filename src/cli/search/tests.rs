@@ -88,3 +88,11 @@ fn no_line_of_a_hit_is_wider_than_twenty_columns() {
         assert!(columns(line) <= 20, "{line:?}");
     }
 }
+
+#[test]
+fn another_program_gets_the_whole_place_of_a_hit() {
+    let path = format!("{}Plan.md", "A long folder/".repeat(12));
+    let page = Page::default();
+    print_hit(&Hit { path: path.clone(), ..hit() }, &Look::default(), &mut Out::piped(page.clone())).unwrap();
+    assert!(page.text().contains(&format!("    {path}:12  ")), "{}", page.text());
+}

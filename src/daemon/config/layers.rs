@@ -68,7 +68,8 @@ fn merge(overrides: &Overrides, environment: &Environment, text: Option<&str>) -
         config: Config::new(default_data_dir(), Vec::new()),
         origins: BTreeMap::new(),
         types: Vec::new(),
-        beside_file: false,
+        beside_file: Vec::new(),
+        left_out: Vec::new(),
         problems: Vec::new(),
     };
     let (path, asked_by) = file_to_read(overrides, environment);
@@ -90,8 +91,8 @@ fn merge(overrides: &Overrides, environment: &Environment, text: Option<&str>) -
     merge.flags(overrides);
     merge.chunk_sizes();
     merge.types(file.as_deref());
-    let Merge { config, origins, beside_file, problems, .. } = merge;
-    (Loaded { config, origins, file, beside_file }, problems)
+    let Merge { config, origins, beside_file, left_out, problems, .. } = merge;
+    (Loaded { config, origins, file, beside_file, left_out }, problems)
 }
 
 /// See [`Config::load`].
@@ -132,7 +133,9 @@ struct Merge {
     /// `[chunk.types]`, which start from `[chunk]` once all layers are applied.
     types: Vec<RawTable>,
     /// See [`Loaded::beside_file`].
-    beside_file: bool,
+    beside_file: Vec<PathBuf>,
+    /// See [`Loaded::left_out`].
+    left_out: Vec<String>,
     problems: Vec<Problem>,
 }
 
@@ -352,34 +355,50 @@ impl Merge {
             }
         }
         if !overrides.vaults.is_empty() {
-            self.only(&overrides.vaults);
+            self.only(overrides);
         }
     }
 
     /// Keeps the vaults of the command line only, in their order.
-    fn only(&mut self, folders: &[PathBuf]) {
-        let mut paths: Vec<PathBuf> = Vec::new();
-        for path in folders.iter().map(|folder| real_folder(folder)) {
-            if !paths.contains(&path) {
-                paths.push(path);
-            }
-        }
+    fn only(&mut self, overrides: &Overrides) {
         let in_file = std::mem::take(&mut self.config.engine.vaults);
-        let (mut kept, mut in_both, mut given) = (Vec::new(), Vec::new(), Vec::new());
-        for path in paths {
-            if let Some(known) = in_file.iter().find(|known| real_folder(&known.path) == path) {
-                in_both.push(format!("vault.{}.", known.name));
+        let in_file: Vec<(PathBuf, VaultConfig)> =
+            in_file.into_iter().map(|known| (real_folder(&known.path), known)).collect();
+        let given: Vec<(&PathBuf, PathBuf)> =
+            overrides.vaults.iter().map(|folder| (folder, real_folder(folder))).collect();
+        let (left_out, in_both): (Vec<_>, Vec<_>) =
+            in_file.iter().partition(|(path, _)| given.iter().all(|(_, folder)| folder != path));
+        let (mut kept, mut origins) = (Vec::<VaultConfig>::new(), Vec::new());
+        for (i, (typed, path)) in given.iter().enumerate() {
+            if given[..i].iter().any(|(_, before)| before == path) {
+                continue;
+            }
+            if let Some((_, known)) = in_both.iter().find(|(folder, _)| folder == path) {
                 kept.push(known.clone());
-            } else {
+            } else if !overrides.named.contains(typed) {
                 // All names of the file are taken, for the file may come to name this vault, too.
-                let name = free_name(&path, in_file.iter().chain(&kept));
-                given.push((format!("vault.{name}.path"), ValueOrigin::Flag("VAULT")));
+                let name = free_name(path, in_file.iter().map(|(_, known)| known).chain(&kept));
+                let key = format!("vault.{name}.path");
+                let mut overlap = left_out.iter().filter(|(of, _)| path.starts_with(of) || of.starts_with(path));
+                if let Some((folder, known)) = overlap.next() {
+                    let message = format!(
+                        "{} overlaps the vault `{}` ({}) of the configuration, and would be read without what is said there, \
+                         as of private notes: name that folder, or change the configuration",
+                        path.display(),
+                        known.name,
+                        folder.display()
+                    );
+                    self.problems.push(unplaced(Some(key.clone()), message));
+                }
+                origins.push((key, ValueOrigin::Flag("VAULT")));
+                self.beside_file.push((*typed).clone());
                 kept.push(VaultConfig::new(name, path));
             }
         }
-        self.beside_file = !given.is_empty();
-        self.origins.retain(|key, _| !key.starts_with("vault.") || in_both.iter().any(|of_it| key.starts_with(of_it)));
-        self.origins.extend(given);
+        let is_left = |key: &str| in_both.iter().any(|(_, known)| key.starts_with(&format!("vault.{}.", known.name)));
+        self.origins.retain(|key, _| !key.starts_with("vault.") || is_left(key));
+        self.origins.extend(origins);
+        self.left_out = left_out.iter().map(|(_, known)| known.name.clone()).collect();
         self.config.engine.vaults = kept;
     }
 

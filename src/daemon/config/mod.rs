@@ -193,6 +193,8 @@ pub struct Overrides {
     pub socket: Option<PathBuf>,
     /// `situated run VAULT...`: only these vaults, with the file's settings for those that the file names.
     pub vaults: Vec<PathBuf>,
+    /// Those of `vaults` that the file has named: if it names one of them no more, that is not served any more.
+    pub named: Vec<PathBuf>,
 }
 
 /// Which layer a value came from.
@@ -228,8 +230,10 @@ pub struct Loaded {
     pub origins: BTreeMap<String, ValueOrigin>,
     /// The file that was read, if there is one.
     pub file: Option<PathBuf>,
-    /// Whether the command line names vaults that the file does not name.
-    pub beside_file: bool,
+    /// The vaults of the command line that the file does not name.
+    pub beside_file: Vec<PathBuf>,
+    /// The names of the file's vaults that the command line leaves out.
+    pub left_out: Vec<String>,
 }
 
 /// Where a daemon is to be found.

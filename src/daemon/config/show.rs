@@ -214,6 +214,12 @@ const TABLES: &str = r#"# Further instructions for notes of a kind ("*": all oth
 # {type}, {tags}, {path}, {min_words} and {max_words}; or `preset`, "situate" or "prefix".
 # What the compiled-in table does not know about a model, or knows wrongly, under the model's id.
 #   [context.models."my-model"]
+#   input = 0.25    # dollars for a million tokens read; price = "free" or "unknown" instead
+#   output = 1.25   # and written
+#   context_size = 128000
+# A second set of contexts, of other keys of [context]: `situated generations build NAME` builds it beside this one.
+#   [generation.second]
+#   model = "another-model"
 "#;
 
 /// The commented file of `situated init`: the vaults, and every key with its default as a comment, but for the way of

@@ -215,6 +215,25 @@ fn a_vault_on_the_command_line_needs_no_file_and_keeps_its_settings_if_the_file_
 }
 
 #[test]
+fn a_folder_of_the_command_line_loses_nothing_that_the_file_says_of_it() {
+    let bench = Bench::new();
+    std::fs::create_dir_all(bench.path("Other/Inner")).unwrap();
+    let mut overrides = bench.overrides("[[vault]]\npath = \"DIR/Other\"\nprivate = [\"Inner/\"]");
+    for (folder, is_read) in [("Notes", true), ("Other", true), ("Other/Inner", false), ("", false)] {
+        overrides.vaults = vec![bench.path(folder)];
+        let told = load(&overrides, &Environment::new()).map_err(|errors| errors.to_string());
+        assert_eq!(told.is_ok(), is_read, "{folder}: {told:?}");
+        assert!(is_read || told.unwrap_err().contains("overlaps the vault `Other`"));
+    }
+    // Named before, and no more.
+    overrides.vaults = vec![bench.path("Notes"), bench.path("Other")];
+    overrides.named = vec![bench.path("Notes")];
+    let loaded = load(&overrides, &Environment::new()).unwrap();
+    assert_eq!(loaded.config.engine.vaults.len(), 1);
+    assert_eq!(loaded.config.engine.vaults[0].private, ["Inner/"]);
+}
+
+#[test]
 fn several_vaults_on_the_command_line_have_a_name_each_and_none_is_there_twice() {
     let bench = Bench::new();
     for folder in ["Other", "Old/Notes", "Old/notes"] {

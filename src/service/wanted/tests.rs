@@ -18,7 +18,8 @@ fn loaded() -> Loaded {
         config: Config::new("/home/me/.local/share/situated", vec![VaultConfig::new("n", "/home/me/N")]),
         origins: [].into(),
         file: Some("/home/me/.config/situated/config.toml".into()),
-        beside_file: false,
+        beside_file: Vec::new(),
+        left_out: Vec::new(),
     }
 }
 

@@ -363,7 +363,7 @@
     (test-searching search
       (situated--ask search "heron")
       (test-listed search "situated run VAULT")
-      (test-listed search "situated service start")
+      (test-listed search "situated service install")
       (setenv "SITUATED_SOCKET" path)
       (situated--ask search "herons")
       (test-listed search "Heron.md:3"))))

@@ -470,7 +470,7 @@ test("without a daemon it says how to start one, and searches once there is one"
   vim.env.SITUATED_SOCKET = base .. "/none"
   vim.cmd("Situated heron")
   listed("situated run VAULT")
-  listed("situated service start")
+  listed("situated service install")
   vim.env.SITUATED_SOCKET = server.path
   type_query("herons")
   listed("Heron.md:3")

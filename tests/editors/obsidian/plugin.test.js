@@ -170,7 +170,7 @@ test("errors and a daemon that is away are told, and the next search works", asy
   assert.deepEqual(await search.getSuggestions("one"), []);
   assert.equal(notices.pop(), "no such condition write tag:");
   assert.deepEqual(await search.getSuggestions("two"), []);
-  assert.match(notices.pop(), /ended the connection.*situated service start/);
+  assert.match(notices.pop(), /ended the connection.*situated service install/);
   assert.equal((await search.getSuggestions("three")).length, 1);
   await daemon.stop();
   assert.deepEqual(await search.getSuggestions("four"), []);

@@ -142,7 +142,7 @@ test("errors and a daemon that goes away are told, and the next search works", a
   assert.equal(pick.items[0].detail, "write tag:");
   pick.type("two");
   await until("the end", () => pick.items[0]?.label?.includes("ended the connection"));
-  assert.match(pick.items[0].detail, /situated service start/);
+  assert.match(pick.items[0].detail, /situated service install/);
   pick.accept(pick.items[0]); // asks again
   await until("the hit", () => pick.items[0]?.label === "A");
   await end();

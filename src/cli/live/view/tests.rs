@@ -86,9 +86,32 @@ fn other_pages() {
     assert_screen(&mut help, 80, 24, include_str!("screens/help-80x24.txt"));
     let mut away = State::default();
     away.handle(Input::Away(
-        "no daemon is running: start it with `situated run VAULT` or the service (looked at /s)".into(),
+        "no daemon is running: start it with `situated run` (`situated run VAULT` where no configuration names one), or as a service (looked at /s)".into(),
     ));
     assert_screen(&mut away, 80, 24, include_str!("screens/away-80x24.txt"));
+}
+
+#[test]
+fn keys_and_messages_are_shown_to_their_ends_where_there_is_little_room() {
+    for (width, height) in [(80, 15), (40, 10), (20, 6)] {
+        let mut state = ready();
+        press(&mut state, KeyCode::F(1));
+        let mut seen = screen(&mut state, width, height);
+        for _ in 0..40 {
+            press(&mut state, KeyCode::PageDown);
+            seen.push_str(&screen(&mut state, width, height));
+        }
+        let words = seen.split_whitespace().collect::<Vec<_>>().join(" ");
+        let shown =
+            ["hybrid, lexical", "nothing is typed", "Ctrl-C", "and leave"].map(|words_of| words.contains(words_of));
+        assert!(state.help && shown == [true; 4], "{width} × {height}: {shown:?} {seen}");
+        press(&mut state, KeyCode::Esc);
+        assert!(!state.help);
+    }
+    let mut state = found();
+    state.said = Some("`xdg-open` cannot be started (No such file or directory); the address is obsidian://open?vault=notes&file=Plan".into());
+    assert!(screen(&mut state, 80, 24).contains("file=Plan"));
+    assert!(screen(&mut state, 80, 8).contains('…'));
 }
 
 #[test]

@@ -28,7 +28,7 @@
   :type 'number)
 
 (defconst situated-client--start
-  "Start it with `situated run VAULT', or for good with `situated service start'.")
+  "Start it with `situated run VAULT', or for good with `situated service install'.")
 
 (defvar situated-client--found nil
   "What `situated socket' told, kept until it proves wrong.")

@@ -7,7 +7,7 @@ const fs = require("node:fs");
 const net = require("node:net");
 const nodePath = require("node:path");
 
-const START = "Start it with `situated run VAULT`, or for good with `situated service start`.";
+const START = "Start it with `situated run VAULT`, or for good with `situated service install`.";
 
 // Pieces of a stream in, whole lines out. A long answer comes in many pieces, so each byte is looked at once, and joined
 // once, when its line is whole; only then is it decoded, for a character may be split between two pieces.

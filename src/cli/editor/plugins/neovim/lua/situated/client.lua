@@ -4,7 +4,7 @@ local uv = vim.uv or vim.loop
 local M = {}
 M.__index = M
 
-local START = "Start it with `situated run VAULT`, or for good with `situated service start`."
+local START = "Start it with `situated run VAULT`, or for good with `situated service install`."
 local found -- the socket's path that `situated socket` told, kept until it proves wrong
 
 -- Takes pieces of a stream and calls `on_line` with each whole line. A long answer comes in many pieces, so each
