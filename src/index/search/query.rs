@@ -177,16 +177,17 @@ impl Parsed {
         self.time = self.words.find(words).map(|start| start..start + words.len());
     }
 
-    /// Whether its words say nothing but a time, so that the notes of that time are what is asked for. Numbers alone may be
-    /// meant as they are.
+    /// Whether its words say nothing but a time, so that the notes of that time are what is asked for. A number alone may be
+    /// meant as it is; year, month and day are no number.
     pub(super) fn asks_time_alone(&self) -> bool {
         let Some(time) = self.time.as_ref().filter(|_| self.phrases.is_empty()) else { return false };
         let outside = |c: char| !c.is_alphanumeric();
         let says_nothing =
             |word: &str| word.is_empty() || is_stop_word(word) || ABOUT_NOTES.contains(&&*word.to_lowercase());
         let rest = [&self.words[..time.start], &self.words[time.end..]];
-        rest.iter().flat_map(|rest| rest.split(outside)).all(says_nothing)
-            && self.words[time.clone()].contains(char::is_alphabetic)
+        let time = &self.words[time.clone()];
+        let is_number = !time.contains(char::is_alphabetic) && time.split(outside).count() < 3;
+        !is_number && rest.iter().flat_map(|rest| rest.split(outside)).all(says_nothing)
     }
 
     /// What the lexical lane is asked with these options.
