@@ -354,7 +354,8 @@ impl Parser<'_> {
             return Ok(after);
         }
         let typed = bare.unwrap_or(typed);
-        let (value, after) = typed.split_at(word_end(typed));
+        let end = dated_end(body).map_or_else(|| word_end(typed), |end| end - (body.len() - typed.len()));
+        let (value, after) = typed.split_at(end);
         self.condition(negated, field, value, (&body[..body.len() - after.len()], after))?;
         Ok(after)
     }
@@ -540,6 +541,16 @@ fn strip_quote(text: &str) -> Option<&str> {
 
 fn word_end(text: &str) -> usize {
     text.find(char::is_whitespace).unwrap_or(text.len())
+}
+
+/// Where a condition ends that a year behind a blank belongs to: `in:march 2025`.
+fn dated_end(text: &str) -> Option<usize> {
+    let (name, month) = text[..word_end(text)].split_once(':')?;
+    let is_day = matches!(Field::named(name), Some(Field::Key(key)) if key.is_day());
+    note::month(month.trim_start_matches(['<', '>', '='])).filter(|_| is_day)?;
+    let (year, after) = text[word_end(text)..].trim_start().split_at_checked(4)?;
+    let is_year = year.bytes().all(|byte| byte.is_ascii_digit()) && (starts_blank(after) || after.starts_with(')'));
+    is_year.then_some(text.len() - after.len())
 }
 
 /// Whether what follows a colon is no day that was meant as a condition's value: `we should focus on: the budget`.
