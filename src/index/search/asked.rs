@@ -20,7 +20,7 @@ const YEARS: std::ops::RangeInclusive<i16> = 1990..=2100;
 const YEARS_OF_DATES: std::ops::RangeInclusive<i16> = 1000..=2199;
 
 /// Words that may stand within a date.
-const FILLING: [&str; 8] = ["of", "de", "del", "den", "do", "di", "d'", "van"];
+const FILLING: [&str; 9] = ["of", "de", "del", "dell'", "den", "do", "di", "d'", "van"];
 
 /// From the first day to the day after the last one.
 type Days = (Date, Date);
@@ -113,15 +113,17 @@ impl Reader<'_> {
         })
     }
 
-    /// A number in digits or, up to ten, in words.
-    fn number(&self, at: usize, language: usize) -> Option<i64> {
+    /// A number in digits or, up to ten, in words, or `a few`: the place behind it, the least and the most that it says.
+    fn number(&self, at: usize, language: usize) -> Option<(usize, (i64, i64))> {
         if let Some(number) = dates::number::<i64>(self.word(at)?, 1..=3) {
-            return Some(number);
+            return Some((at + 1, (number, number)));
         }
-        self.phrases(at, Some(language)).find_map(|(_, role, _)| match role {
-            Role::Number(number) => Some(number),
+        let numbers = self.phrases(at, Some(language)).filter_map(|(_, role, count)| match role {
+            Role::Number(number) => Some((at + count, (number, number))),
+            Role::Few => Some((at + count, dates::FEW)),
             _ => None,
-        })
+        });
+        numbers.max_by_key(|(next, _)| *next)
     }
 
     /// The longest time that begins at a word.
@@ -247,11 +249,11 @@ impl Reader<'_> {
                 None => self.counted(at, language).or_else(|| self.week(at, next).filter(|_| unit == "week")),
             },
             Role::AgoBefore => {
-                let number = self.number(next, language)?;
-                let (count, unit) = self.unit(next + 1, language)?;
-                Some((next + 1 + count, dates::ago(unit, number, today)?))
+                let (next, number) = self.number(next, language)?;
+                let (count, unit) = self.unit(next, language)?;
+                Some((next + count, dates::ago_between(unit, number, today)?))
             }
-            Role::Number(_) => self.counted(at, language),
+            Role::Number(_) | Role::Few => self.counted(at, language),
             _ => None,
         }
     }
@@ -266,9 +268,9 @@ impl Reader<'_> {
         if let Some((count, unit)) = self.unit(at, language) {
             return Some((at + count, dates::ago(unit, 1, self.today)?));
         }
-        if let Some(number) = self.number(at, language) {
-            let (count, unit) = self.unit(at + 1, language)?;
-            return Some((at + 1 + count, self.up_to_today(number, unit)?));
+        if let Some((next, (_, most))) = self.number(at, language) {
+            let (count, unit) = self.unit(next, language)?;
+            return Some((next + count, self.up_to_today(most, unit)?));
         }
         Some((at + 1, self.name(at, language, true)?))
     }
@@ -289,15 +291,15 @@ impl Reader<'_> {
         if self.is_share(at) {
             return None;
         }
-        let one = || SINGULAR.contains(&self.word(at)?).then_some((at, 1));
-        let (next, number) = self.number(at, language).map(|number| (at + 1, number)).or_else(one)?;
+        let one = || SINGULAR.contains(&self.word(at)?).then_some((at, (1, 1)));
+        let (next, number) = self.number(at, language).or_else(one)?;
         if let Some(last) = self.role(next, language, Role::Last) {
             let (count, unit) = self.unit(next + last, language)?;
-            return Some((next + last + count, self.up_to_today(number, unit)?));
+            return Some((next + last + count, self.up_to_today(number.1, unit)?));
         }
         let (count, unit) = self.unit(next, language)?;
         let behind = self.role(next + count, language, Role::AgoBehind)?;
-        Some((next + count + behind, dates::ago(unit, number, self.today)?))
+        Some((next + count + behind, dates::ago_between(unit, number, self.today)?))
     }
 
     /// Behind `in` or `on`: here the name of a month or a weekday is enough.

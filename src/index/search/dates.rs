@@ -55,6 +55,14 @@ pub(super) fn ago(unit: &str, count: i64, day: Date) -> Option<(Date, Date)> {
     running(unit, before(unit, count, day)?)
 }
 
+/// What `a few` of them says at least and at most.
+pub(super) const FEW: (i64, i64) = (2, 6);
+
+/// The days of the units from `most` before the one of `day` to `least` before it.
+pub(super) fn ago_between(unit: &str, (least, most): (i64, i64), day: Date) -> Option<(Date, Date)> {
+    Some((ago(unit, most, day)?.0, ago(unit, least, day)?.1))
+}
+
 /// What `of` gives for this year, or for last year if this year's begins after `today`.
 pub(super) fn latest(today: Date, of: impl Fn(i16) -> Option<(Date, Date)>) -> Option<(Date, Date)> {
     let this = today.year();

@@ -111,10 +111,14 @@ fn is_within(before: &str, c: char) -> bool {
 /// Characters before a numeral that make another number of it.
 const MORE: &str = "几幾数數百千第";
 
+/// `a few`
+const FEW: [char; 4] = ['几', '幾', '数', '數'];
+
 /// Words between the first and the last of several times.
 const TO: [&str; 6] = ["到", "至", "から", "～", "〜", "-"];
-/// Words behind a time for what is before it, up to its end, and from its beginning on.
+/// Words behind a time for what is before it, not of it, up to its end, and from its beginning on.
 const BEFORE: [&str; 3] = ["以前", "之前", "より前"];
+const BESIDES: [&str; 2] = ["以外", "除外"];
 const UNTIL: [&str; 2] = ["まで", "为止"];
 const SINCE: [&str; 10] = ["以降", "以后", "以後", "之后", "之後", "以来", "以來", "から", "开始", "開始"];
 
@@ -128,8 +132,16 @@ fn at(text: &str, today: Date) -> Option<(When, usize)> {
         let rest = rest.strip_prefix('份').unwrap_or(rest);
         words.iter().find_map(|word| rest.strip_prefix(word))
     };
+    if behind(&BESIDES).is_some() {
+        return None;
+    }
     let taken = |rest: &str| text.len() - rest.len();
-    if let Some(((_, end), rest)) = behind(&TO).and_then(|rest| days(rest, today).or_else(|| day_of(rest, start))) {
+    // The year of the first is that of the second, too.
+    let second = |rest| {
+        let same_year = month_of(start.year(), rest).filter(|((_, after), _)| start < *after);
+        same_year.or_else(|| days(rest, today)).or_else(|| day_of(rest, start))
+    };
+    if let Some(((_, end), rest)) = behind(&TO).and_then(second) {
         let rest = UNTIL.iter().find_map(|word| rest.strip_prefix(word)).unwrap_or(rest);
         return Some((When::of((start, end), today)?, taken(rest)));
     }
@@ -156,12 +168,15 @@ fn days(text: &str, today: Date) -> Option<(Days, &str)> {
         };
         return Some(within.unwrap_or((days, rest)));
     }
-    let (number, rest) = number(text)?;
+    let (number, rest) = match text.strip_prefix(FEW) {
+        Some(rest) => (dates::FEW, rest),
+        None => number(text).map(|(number, rest)| ((number.into(), number.into()), rest))?,
+    };
     let ago =
         AGO.iter().find_map(|(counter, unit)| rest.strip_prefix(counter)?.strip_prefix('前').map(|rest| (unit, rest)));
     match ago {
-        Some((unit, rest)) => Some((dates::ago(unit, number.into(), today)?, rest)),
-        None => calendar(number, rest, today),
+        Some((unit, rest)) => Some((dates::ago_between(unit, number, today)?, rest)),
+        None => calendar(i16::try_from(number.0).ok().filter(|_| number != dates::FEW)?, rest, today),
     }
 }
 

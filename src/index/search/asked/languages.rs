@@ -35,6 +35,8 @@ pub(super) struct Language {
     pub(super) of: &'static str,
     /// One to ten, a comma between them.
     pub(super) numbers: &'static str,
+    /// Some of them, less than ten.
+    pub(super) few: &'static str,
     /// First to fourth, as quarters are told apart.
     pub(super) ordinals: &'static str,
 }
@@ -65,6 +67,7 @@ pub(super) const LANGUAGES: [Language; 12] = [
         state: "status|progress",
         of: "of|on|for|with|in|about",
         numbers: "one|a,two,three,four,five,six,seven,eight,nine,ten",
+        few: "few|a few|several|couple of|a couple of",
         ordinals: "first,second,third,fourth",
     },
     // German
@@ -99,6 +102,7 @@ pub(super) const LANGUAGES: [Language; 12] = [
         state: "stand|status|fortschritt",
         of: "von|des|vom|bei|beim|zu|zum|zur|im",
         numbers: "einem|einer,zwei,drei,vier,fünf,sechs,sieben,acht,neun,zehn",
+        few: "paar|ein paar|einigen|mehreren|wenigen",
         ordinals: "erstes|erste|ersten,zweites|zweite|zweiten,drittes|dritte|dritten,viertes|vierte|vierten",
     },
     // French
@@ -129,6 +133,7 @@ pub(super) const LANGUAGES: [Language; 12] = [
         state: "statut|avancement",
         of: "de|du|des|d'",
         numbers: "un|une,deux,trois,quatre,cinq,six,sept,huit,neuf,dix",
+        few: "quelques",
         ordinals: "premier,deuxième|second,troisième,quatrième",
     },
     // Spanish
@@ -158,6 +163,7 @@ pub(super) const LANGUAGES: [Language; 12] = [
         state: "progreso|avance",
         of: "de|del",
         numbers: "un|una,dos,tres,cuatro,cinco,seis,siete,ocho,nueve,diez",
+        few: "unos|unas|algunos|algunas|pocos|pocas",
         ordinals: "primer,segundo,tercer,cuarto",
     },
     // Italian
@@ -194,6 +200,7 @@ pub(super) const LANGUAGES: [Language; 12] = [
         state: "avanzamento",
         of: "di|del|della|dei|dell'",
         numbers: "un|una,due,tre,quattro,cinque,sei,sette,otto,nove,dieci",
+        few: "alcuni|alcune|pochi|poche|qualche",
         ordinals: "primo,secondo,terzo,quarto",
     },
     // Portuguese
@@ -223,6 +230,7 @@ pub(super) const LANGUAGES: [Language; 12] = [
         state: "andamento|progresso",
         of: "de|do|da|dos|das",
         numbers: "um|uma,dois|duas,três,quatro,cinco,seis,sete,oito,nove,dez",
+        few: "alguns|algumas|uns|umas|poucos|poucas",
         ordinals: "primeiro,segundo,terceiro,quarto",
     },
     // Dutch
@@ -256,6 +264,7 @@ pub(super) const LANGUAGES: [Language; 12] = [
         state: "stand|status|voortgang",
         of: "van",
         numbers: "een,twee,drie,vier,vijf,zes,zeven,acht,negen,tien",
+        few: "paar|een paar|enkele",
         ordinals: "eerste,tweede,derde,vierde",
     },
     // Russian
@@ -290,6 +299,7 @@ pub(super) const LANGUAGES: [Language; 12] = [
         state: "статус",
         of: "по|у",
         numbers: "один|одну,два|две,три,четыре,пять,шесть,семь,восемь,девять,десять",
+        few: "несколько|пару",
         ordinals: "первый|первом|первого,второй|втором|второго,третий|третьем|третьего,четвёртый|четвёртом|четвёртого",
     },
     // Swedish
@@ -319,6 +329,7 @@ pub(super) const LANGUAGES: [Language; 12] = [
         state: "status|läget|framsteg",
         of: "för|på|med|i|av",
         numbers: "en|ett,två,tre,fyra,fem,sex,sju,åtta,nio,tio",
+        few: "några|ett par",
         ordinals: "första,andra,tredje,fjärde",
     },
     // Norwegian
@@ -348,6 +359,7 @@ pub(super) const LANGUAGES: [Language; 12] = [
         state: "status|fremdrift",
         of: "for|på|med|i|av",
         numbers: "en|et,to,tre,fire,fem,seks,sju,åtte,ni,ti",
+        few: "noen|et par|få",
         ordinals: "første,andre,tredje,fjerde",
     },
     // Danish
@@ -377,6 +389,7 @@ pub(super) const LANGUAGES: [Language; 12] = [
         state: "status|fremskridt",
         of: "for|på|med|i|af",
         numbers: "en|et,to,tre,fire,fem,seks,syv,otte,ni,ti",
+        few: "nogle|et par|få",
         ordinals: "første,andet|anden,tredje,fjerde",
     },
     // Finnish; its endings say what prepositions say elsewhere.
@@ -406,6 +419,7 @@ pub(super) const LANGUAGES: [Language; 12] = [
         state: "",
         of: "",
         numbers: "yksi,kaksi,kolme,neljä,viisi,kuusi,seitsemän,kahdeksan,yhdeksän,kymmenen",
+        few: "muutama|muutaman",
         ordinals: "ensimmäinen|ensimmäisen|ensimmäisellä,toinen|toisen|toisella,kolmas|kolmannen|kolmannella,neljäs|neljännen|neljännellä",
     },
 ];
@@ -417,8 +431,8 @@ pub(super) const FRENCH: [&str; 28] = [
 ];
 
 /// Articles that may stand before a time behind another word: `seit der letzten Woche`, `desde la semana pasada`.
-pub(super) const ARTICLES: [&str; 15] =
-    ["the", "der", "den", "dem", "die", "das", "le", "la", "les", "el", "il", "o", "a", "de", "det"];
+pub(super) const ARTICLES: [&str; 16] =
+    ["the", "der", "den", "dem", "die", "das", "le", "la", "les", "l'", "el", "il", "o", "a", "de", "det"];
 
 /// Units that mean one of them before `ago` without a number: `неделю назад`, `viikko sitten`.
 pub(super) const SINGULAR: [&str; 7] = ["день", "неделю", "месяц", "год", "viikko", "kuukausi", "vuosi"];

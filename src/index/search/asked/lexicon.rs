@@ -99,6 +99,7 @@ pub(super) enum Role {
     State,
     Of,
     Number(i64),
+    Few,
     Ordinal(i8),
     Month(i8),
     Weekday(i8),
@@ -140,6 +141,7 @@ pub(super) static LEXICON: LazyLock<HashMap<String, Vec<Phrase>>> = LazyLock::ne
             (l.newest, Role::Newest),
             (l.state, Role::State),
             (l.of, Role::Of),
+            (l.few, Role::Few),
         ];
         roles.extend(l.units.into_iter().zip(dates::UNITS).map(|(forms, unit)| (forms, Role::Unit(unit))));
         roles.extend((1..).zip(l.numbers.split(',')).map(|(number, forms)| (forms, Role::Number(number))));
