@@ -396,6 +396,16 @@ pub fn weekday(word: &str) -> Option<i8> {
     dates::words::weekday(&word).filter(|_| word.chars().nth(2).is_some())
 }
 
+/// The whole names of months, folded: the language (`en`), the name, and which month it is.
+pub fn months() -> impl Iterator<Item = (&'static str, &'static str, i8)> {
+    dates::words::months()
+}
+
+/// The whole names of weekdays, in the same way.
+pub fn weekdays() -> impl Iterator<Item = (&'static str, &'static str, i8)> {
+    dates::words::weekdays()
+}
+
 /// The day that the value of a property names, in any of the forms that people write.
 pub fn day(value: &serde_json::Value) -> Option<jiff::civil::Date> {
     dates::from_value(value)

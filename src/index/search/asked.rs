@@ -11,14 +11,16 @@ mod lexicon;
 use jiff::civil::Date;
 
 use super::dates;
-use languages::{ARTICLES, ENDINGS, FRENCH, LANGUAGES, ORDINAL_WEEKDAYS, SHORT_MONTHS, SINGULAR};
-use lexicon::{LEXICON, Role, Word, words};
+use languages::{ARTICLES, FRENCH, IN_FINNISH, LANGUAGES, ORDINAL_WEEKDAYS, SHORT_MONTHS, SINGULAR, VERBS};
+use lexicon::{LEXICON, Role, Word, named, words};
 
-/// A number of four digits is taken for a year within this range.
+/// A number of four digits alone is taken for a year within this range.
 const YEARS: std::ops::RangeInclusive<i16> = 1990..=2100;
+/// Beside a day, a month or a quarter it is one within this.
+const YEARS_OF_DATES: std::ops::RangeInclusive<i16> = 1000..=2199;
 
 /// Words that may stand within a date.
-const FILLING: [&str; 7] = ["of", "de", "del", "den", "do", "di", "d"];
+const FILLING: [&str; 9] = ["of", "de", "del", "dell'", "den", "do", "di", "d'", "van"];
 
 /// From the first day to the day after the last one.
 type Days = (Date, Date);
@@ -111,31 +113,41 @@ impl Reader<'_> {
         })
     }
 
-    /// A number in digits or, up to ten, in words.
-    fn number(&self, at: usize, language: usize) -> Option<i64> {
+    /// A number in digits or, up to ten, in words, or `a few`: the place behind it, the least and the most that it says.
+    fn number(&self, at: usize, language: usize) -> Option<(usize, (i64, i64))> {
         if let Some(number) = dates::number::<i64>(self.word(at)?, 1..=3) {
-            return Some(number);
+            return Some((at + 1, (number, number)));
         }
-        self.phrases(at, Some(language)).find_map(|(_, role, _)| match role {
-            Role::Number(number) => Some(number),
+        let numbers = self.phrases(at, Some(language)).filter_map(|(_, role, count)| match role {
+            Role::Number(number) => Some((at + count, (number, number))),
+            Role::Few => Some((at + count, dates::FEW)),
             _ => None,
-        })
+        });
+        numbers.max_by_key(|(next, _)| *next)
     }
 
     /// The longest time that begins at a word.
     fn at(&self, at: usize) -> Option<(usize, When)> {
-        let bound = self.phrases(at, None).filter_map(|(language, role, count)| self.bound(at, language, role, count));
+        if let Some((end, when)) = self.together(at) {
+            return Some((end - at, when?));
+        }
+        let bound = self.phrases(at, None).filter_map(|(language, role, count)| {
+            let (end, when) = self.bound(at, language, role, count)?;
+            Some((end, matches!(role, Role::Since | Role::Before | Role::Until | Role::After), when))
+        });
         let times = self.relative(at, None).chain(self.point(at, None));
-        let all = bound.chain(times.filter_map(|(end, days)| Some((end, When::of(days, self.today)?))));
-        // Of two with as many words, the one that has an end: `na terça-feira` is Portuguese for "on", not Dutch for
-        // "after".
-        let (end, when) = all.max_by_key(|(end, when)| (*end, matches!(when, When::Days(_, Some(_)))))?;
+        let all = bound.chain(times.filter_map(|(end, days)| Some((end, false, When::of(days, self.today)?))));
+        // Of two with as many words, the one that says more: `da agosto` is Italian for "since", and Portuguese for "of".
+        let (end, _, when) = all.max_by_key(|(end, bounds, _)| (*end, *bounds))?;
         Some((end - at, when))
     }
 
     /// The place behind a time that is none to read, or else behind the word. A time that lies ahead is skipped as a
     /// whole: the year of `december 2030` is not read; nor is `this week` of `after this week`.
     fn behind_unread(&self, at: usize) -> usize {
+        if let Some((end, _)) = self.together(at) {
+            return end;
+        }
         let bounds = [Role::Since, Role::Before, Role::Until, Role::After, Role::Between];
         let bound = self.phrases(at, None).filter(|(_, role, _)| bounds.contains(role));
         let times = bound.filter_map(|(language, _, count)| self.time(at + count, language));
@@ -145,13 +157,20 @@ impl Reader<'_> {
     /// The time that a phrase of `count` words with this role makes of the one behind it, or asks for by itself.
     fn bound(&self, at: usize, language: usize, role: Role, count: usize) -> Option<(usize, When)> {
         let (today, next) = (self.today, at + count);
+        if matches!(role, Role::From | Role::Since | Role::At)
+            && let Some((end, when)) = self.range(next, language, Role::To)
+        {
+            return Some((end, when?));
+        }
         match role {
-            Role::Between => self.range(next, language, Role::And),
-            Role::From => {
-                // Where `from` also means `since`, as in Italian, the other role reads it when it stands alone.
-                let since = self.role(at, language, Role::Since).is_some();
-                let alone = || if since { None } else { self.at_name(next, language) };
-                self.range(next, language, Role::To).or_else(alone)
+            Role::Between => self.range(next, language, Role::And).and_then(|(end, when)| Some((end, when?))),
+            // Where `from` also means `since`, as in Italian, the other role reads it when it stands alone.
+            Role::From if self.role(at, language, Role::Since).is_some() => None,
+            Role::At | Role::From => self.at_name(next, language),
+            Role::Beginning | Role::Middle | Role::End => {
+                // `Mitte November`; but `end may` says what may be.
+                self.month(next, Some(language)).filter(|_| !self.is_verb(next))?;
+                self.at_name(next, language)
             }
             Role::Since => {
                 let (end, (start, _)) = self.time(next, language)?;
@@ -167,7 +186,6 @@ impl Reader<'_> {
                 let (end, (_, after)) = self.time(next, language)?;
                 (after <= today).then_some((end, When::Days(after, None)))
             }
-            Role::At => self.at_name(next, language),
             Role::Newest => Some((next, When::Newest)),
             Role::State => {
                 self.role(next, language, Role::Of)?;
@@ -184,7 +202,7 @@ impl Reader<'_> {
         };
         let bare = self.behind(&ARTICLES, at);
         // Behind an article, `march` goes on foot.
-        let is_name = |(end, _): &(usize, Days)| *end > bare + 1 || self.word(bare) != Some("march");
+        let is_name = |(end, _): &(usize, Days)| *end > bare + 1 || !self.is_verb(bare);
         longest(at).or_else(|| longest(bare).filter(is_name)).or_else(|| self.edge(bare, language))
     }
 
@@ -223,18 +241,19 @@ impl Reader<'_> {
                 if let Some((count, unit)) = self.unit(next, language) {
                     return Some((next + count, dates::running(unit, today)?));
                 }
-                Some((next + 1, dates::month_of(today.year(), self.month(next, Some(language))?)?))
+                let month = self.month(next, Some(language)).filter(|_| !self.is_verb(next))?;
+                Some((next + 1, dates::month_of(today.year(), month)?))
             }
             Role::Unit(unit) => match self.role(next, language, Role::LastBehind) {
                 Some(count) => Some((next + count, dates::ago(unit, 1, today)?)),
-                None => self.counted(at, language),
+                None => self.counted(at, language).or_else(|| self.week(at, next).filter(|_| unit == "week")),
             },
             Role::AgoBefore => {
-                let number = self.number(next, language)?;
-                let (count, unit) = self.unit(next + 1, language)?;
-                Some((next + 1 + count, dates::ago(unit, number, today)?))
+                let (next, number) = self.number(next, language)?;
+                let (count, unit) = self.unit(next, language)?;
+                Some((next + count, dates::ago_between(unit, number, today)?))
             }
-            Role::Number(_) => self.counted(at, language),
+            Role::Number(_) | Role::Few => self.counted(at, language),
             _ => None,
         }
     }
@@ -249,9 +268,9 @@ impl Reader<'_> {
         if let Some((count, unit)) = self.unit(at, language) {
             return Some((at + count, dates::ago(unit, 1, self.today)?));
         }
-        if let Some(number) = self.number(at, language) {
-            let (count, unit) = self.unit(at + 1, language)?;
-            return Some((at + 1 + count, self.up_to_today(number, unit)?));
+        if let Some((next, (_, most))) = self.number(at, language) {
+            let (count, unit) = self.unit(next, language)?;
+            return Some((next + count, self.up_to_today(most, unit)?));
         }
         Some((at + 1, self.name(at, language, true)?))
     }
@@ -272,49 +291,27 @@ impl Reader<'_> {
         if self.is_share(at) {
             return None;
         }
-        let one = || SINGULAR.contains(&self.word(at)?).then_some((at, 1));
-        let (next, number) = self.number(at, language).map(|number| (at + 1, number)).or_else(one)?;
+        let one = || SINGULAR.contains(&self.word(at)?).then_some((at, (1, 1)));
+        let (next, number) = self.number(at, language).or_else(one)?;
         if let Some(last) = self.role(next, language, Role::Last) {
             let (count, unit) = self.unit(next + last, language)?;
-            return Some((next + last + count, self.up_to_today(number, unit)?));
+            return Some((next + last + count, self.up_to_today(number.1, unit)?));
         }
         let (count, unit) = self.unit(next, language)?;
         let behind = self.role(next + count, language, Role::AgoBehind)?;
-        Some((next + count + behind, dates::ago(unit, number, self.today)?))
-    }
-
-    /// From one time to another. The first may be a day in the month of the second: `10 and 12 March`.
-    fn range(&self, at: usize, language: usize, between: Role) -> Option<(usize, When)> {
-        let bare = self.behind(&ARTICLES, at);
-        let (next, first) = match self.time(at, language) {
-            Some((end, (start, _))) => (end, Ok(start)),
-            None => (bare + 1, Err(day(self.word(bare)?)?)),
-        };
-        let count = self.role(next, language, between)?;
-        let (taken, (last, end)) = self.time(next + count, language)?;
-        let mut start = match first {
-            Ok(start) => start,
-            Err(day) => last.with().day(day).build().ok().filter(|start| *start <= last)?,
-        };
-        if start > last {
-            // Without years: from November to February begins a year before the latest November.
-            start = dates::before("year", 1, start)?;
-        }
-        (start <= last).then_some(())?;
-        Some((taken, When::of((start, end), self.today)?))
+        Some((next + count + behind, dates::ago_between(unit, number, self.today)?))
     }
 
     /// Behind `in` or `on`: here the name of a month or a weekday is enough.
     fn at_name(&self, at: usize, language: usize) -> Option<(usize, When)> {
+        if let Some((end, days)) = self.months(at, Some(language)) {
+            return Some((end, When::of(days?, self.today)?));
+        }
         let (mut end, mut days) = self.point(at, Some(language))?;
         if let Some(count) = self.role(end, language, Role::LastBehind) {
             // `el martes pasado`: not today.
             days = self.name(at, language, true).unwrap_or(days);
             end += count;
-        } else if let Some(month) = self.month(at, Some(language)).filter(|_| end == at + 1)
-            && let Some((behind, year)) = self.year_behind(end)
-        {
-            (end, days) = (behind, dates::month_of(year, month)?);
         }
         Some((end, When::of(days, self.today)?))
     }
@@ -326,22 +323,23 @@ impl Reader<'_> {
         }
         let word = self.word(at)?;
         let sure = word.chars().count() >= 5 && (last || !ORDINAL_WEEKDAYS.contains(&word));
-        let weekday = bent(word, note::weekday).filter(|_| sure)?;
+        let weekday = |role| if let Role::Weekday(number) = role { Some(number) } else { None };
+        let weekday = named(word, Some(language), weekday).filter(|_| sure)?;
         dates::latest_weekday(weekday, last, self.today)
     }
 
-    /// The month that a word names. Beside a number (`of` is `None`) its first three letters are enough. Without a
-    /// number `of` is the language: only May has so short a name, and only in its own language, for `I may` is no time
-    /// in Swedish, nor is `a march` one in Italian.
+    /// The month that a word names: by its whole name in a language, for `mars` is no month in English, nor `may` in Swedish;
+    /// beside a number (`of` is `None`) in any, or by a short one.
     fn month(&self, at: usize, of: Option<usize>) -> Option<i8> {
         let word = self.word(at)?;
-        match (word.chars().count(), of) {
-            (0..3, _) => None,
-            (3, None) => note::month(word).filter(|_| SHORT_MONTHS.contains(&word)),
-            (3, Some(language)) => (LANGUAGES[language].may == word).then_some(5),
-            (_, Some(1..)) if word == "march" => None,
-            _ => bent(word, note::month),
-        }
+        let short = of.is_none() && SHORT_MONTHS.contains(&word);
+        let month = |role| if let Role::Month(number) = role { Some(number) } else { None };
+        if short { note::month(word) } else { named(word, of, month) }
+    }
+
+    /// Whether the word is the name of a month and a verb.
+    fn is_verb(&self, at: usize) -> bool {
+        self.word(at).is_some_and(|word| VERBS.contains(&word))
     }
 
     /// A stretch of the calendar that needs no word before it; behind a word of `language`, also a month or a weekday
@@ -353,10 +351,11 @@ impl Reader<'_> {
             .or_else(|| self.day_and_month(at))
             .or_else(|| self.month_and_year(at))
             .or_else(|| self.quarter(at));
-        point.or_else(|| self.year(at)).or_else(|| {
+        let finnish = IN_FINNISH.iter().any(|ending| word.ends_with(ending)).then_some(LANGUAGES.len() - 1);
+        point.or_else(|| self.year(at)).or_else(|| self.week_in_figures(at)).or_else(|| {
             let days = if word.contains('-') { dates::calendar_days(word) } else { None };
-            let days = days.or_else(|| dates::in_figures(word)).or_else(|| self.name(at, language?, false))?;
-            Some((at + 1, days))
+            let name = || self.name(at, language.or(finnish)?, false);
+            Some((at + 1, days.or_else(|| dates::in_figures(word)).or_else(name)?))
         })
     }
 
@@ -376,20 +375,25 @@ impl Reader<'_> {
 
     /// The days that `of` gives for the year behind a day and a month, or else the latest.
     fn in_year(&self, end: usize, of: impl Fn(i16) -> Option<Days>) -> Option<(usize, Days)> {
-        let named = self.behind(&FILLING, end);
-        match self.a_year(named).map(|year| (named + 1, year)).or_else(|| self.year_behind(end)) {
+        match self.year_of(end) {
             Some((end, year)) => Some((end, of(year)?)),
             None => Some((end, dates::latest(self.today, of)?)),
         }
     }
 
-    fn month_and_year(&self, at: usize) -> Option<(usize, Days)> {
-        let month = self.month(at, None)?;
-        let year_at = self.behind(&FILLING, at + 1);
-        Some((year_at + 1, dates::month_of(self.a_year(year_at)?, month)?))
+    /// The year of what ends before a word, in figures or reckoned from today.
+    fn year_of(&self, end: usize) -> Option<(usize, i16)> {
+        let named = self.behind(&FILLING, end);
+        self.a_year(named).map(|year| (named + 1, year)).or_else(|| self.year_behind(end))
     }
 
-    /// `Q3`, `Q3 2025`, `2025 Q3`, `2025-Q3`, `T3 2025`, `3rd quarter of 2025`.
+    fn month_and_year(&self, at: usize) -> Option<(usize, Days)> {
+        let month = self.month(at, None)?;
+        let (end, year) = self.year_of(at + 1)?;
+        Some((end, dates::month_of(year, month)?))
+    }
+
+    /// `Q3`, `Q3 2025`, `Q3 last year`, `2025 Q3`, `2025-Q3`, `T3 2025`, `3rd quarter of 2025`, `drittes Quartal 2025`.
     fn quarter(&self, at: usize) -> Option<(usize, Days)> {
         let of = |year: i16, quarter: i8| dates::running("quarter", Date::new(year, quarter * 3 - 2, 1).ok()?);
         let word = self.word(at)?;
@@ -402,14 +406,17 @@ impl Reader<'_> {
         if let Some((year, quarter)) = year(word).zip(next.and_then(quarter)) {
             return Some((at + 2, of(year, quarter)?));
         }
-        if let Some(number) = day(word).filter(|number| *number <= 4 && self.is_quarter(at + 1)) {
-            let year_at = self.behind(&FILLING, at + 2);
-            return Some((year_at + 1, of(self.a_year(year_at)?, number)?));
+        if self.is_quarter(at + 1) {
+            let mut phrases = self.phrases(at, None);
+            let ordinal =
+                phrases.find_map(|(_, role, _)| if let Role::Ordinal(number) = role { Some(number) } else { None });
+            let number = ordinal.or_else(|| day(word)).filter(|number| *number <= 4)?;
+            let (end, year) = self.year_of(at + 2)?;
+            return Some((end, of(year, number)?));
         }
         let number = quarter(word)?;
-        let year_at = self.behind(&FILLING, at + 1);
-        match self.a_year(year_at) {
-            Some(year) => Some((year_at + 1, of(year, number)?)),
+        match self.year_of(at + 1) {
+            Some((end, year)) => Some((end, of(year, number)?)),
             // `T3` alone is a name of many things.
             None if word.starts_with('q') => Some((at + 1, dates::latest(self.today, |year| of(year, number))?)),
             None => None,
@@ -425,8 +432,8 @@ impl Reader<'_> {
         if let Some((first, last)) = self.word(at).and_then(years) {
             return Some((at + 1, (Date::new(first, 1, 1).ok()?, Date::new(last.checked_add(1)?, 1, 1).ok()?)));
         }
-        let year = self.a_year(at).filter(|year| *year <= self.today.year())?;
-        (at == 0 || !self.words[at - 1].capitals).then_some(())?;
+        let year = self.a_year(at).filter(|year| YEARS.contains(year) && *year <= self.today.year())?;
+        (!self.counts(at)).then_some(())?;
         let is_of = |unit: usize| self.is_quarter(unit) && self.behind(&FILLING, unit + 1) == at;
         (!(at.saturating_sub(2)..at).any(is_of)).then_some(())?;
         let (end, last) = self.up_to_year(at, year)?;
@@ -443,20 +450,14 @@ impl Reader<'_> {
     }
 }
 
-/// What a word names, as it is or without an ending of inflection.
-fn bent(word: &str, names: impl Fn(&str) -> Option<i8>) -> Option<i8> {
-    let stems = ENDINGS.iter().filter_map(|ending| word.strip_suffix(ending)).filter(|stem| stem.chars().count() >= 4);
-    names(word).or_else(|| stems.into_iter().find_map(&names))
-}
-
 fn year(word: &str) -> Option<i16> {
-    dates::number::<i16>(word, 4..=4).filter(|year| YEARS.contains(year))
+    dates::number::<i16>(word, 4..=4).filter(|year| YEARS_OF_DATES.contains(year))
 }
 
 /// `2024-2025`.
 fn years(word: &str) -> Option<(i16, i16)> {
     let (first, last) = word.split_once(['-', '–'])?;
-    year(first).zip(year(last)).filter(|(first, last)| first < last)
+    year(first).zip(year(last)).filter(|(first, last)| first < last && YEARS.contains(first) && YEARS.contains(last))
 }
 
 fn quarter(word: &str) -> Option<i8> {

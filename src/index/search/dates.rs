@@ -1,7 +1,7 @@
 //! Dates as people type them in a query.
 
 use jiff::Span;
-use jiff::civil::{Date, date};
+use jiff::civil::{Date, ISOWeekDate, Weekday, date};
 
 /// What a user could have meant; for messages.
 pub(super) const FORMS: &str =
@@ -9,7 +9,8 @@ pub(super) const FORMS: &str =
 
 /// The first day, and the day after the last one: a year, a month, a day (`2026-11-20`, `20.11.2026`), `today`, `yesterday`, a day back from today
 /// (`7d`, `2w`, `3m`, `1y`), a month or a weekday by name, in any language that names are known in (the last one,
-/// today's included), `november-2026`, and `last` or `this` with `week` (from Monday on), `month`, `quarter` or `year`.
+/// today's included), `november-2026`, `2026-W47`, and `last` or `this` with `week` (from Monday on), `weekend`, `month`,
+/// `quarter` or `year`.
 pub(super) fn days(text: &str, today: Date) -> Option<(Date, Date)> {
     let text = text.trim().to_lowercase();
     match text.as_str() {
@@ -30,12 +31,12 @@ pub(super) fn period(text: &str, today: Date) -> Option<(Date, Date)> {
 }
 
 /// The units that times are counted in.
-pub(super) const UNITS: [&str; 5] = ["day", "week", "month", "quarter", "year"];
+pub(super) const UNITS: [&str; 6] = ["day", "week", "month", "quarter", "year", "weekend"];
 
 fn span(unit: &str, count: i64) -> Option<Span> {
     let span = match unit {
         "day" => Span::new().try_days(count),
-        "week" => Span::new().try_weeks(count),
+        "week" | "weekend" => Span::new().try_weeks(count),
         "month" => Span::new().try_months(count),
         "quarter" => Span::new().try_months(count.checked_mul(3)?),
         "year" => Span::new().try_years(count),
@@ -52,6 +53,14 @@ pub(super) fn before(unit: &str, count: i64, day: Date) -> Option<Date> {
 /// The day, week, month, quarter or year that is `count` units before the one of `day`.
 pub(super) fn ago(unit: &str, count: i64, day: Date) -> Option<(Date, Date)> {
     running(unit, before(unit, count, day)?)
+}
+
+/// What `a few` of them says at least and at most.
+pub(super) const FEW: (i64, i64) = (2, 6);
+
+/// The days of the units from `most` before the one of `day` to `least` before it.
+pub(super) fn ago_between(unit: &str, (least, most): (i64, i64), day: Date) -> Option<(Date, Date)> {
+    Some((ago(unit, most, day)?.0, ago(unit, least, day)?.1))
 }
 
 /// What `of` gives for this year, or for last year if this year's begins after `today`.
@@ -94,9 +103,14 @@ fn named(text: &str, today: Date) -> Option<(Date, Date)> {
     }
 }
 
-/// The week, month, quarter or year that a day lies in, or the day itself: its first day, and the day after its last.
+/// The week, month, quarter or year that a day lies in, the end of its week, or the day itself: its first day, and the day
+/// after its last.
 pub(super) fn running(unit: &str, day: Date) -> Option<(Date, Date)> {
     let start = match unit {
+        "weekend" => {
+            let (_, monday) = running("week", day)?;
+            return Some((before("day", 2, monday)?, monday));
+        }
         "day" => day,
         "week" => before("day", i64::from(day.weekday().to_monday_zero_offset()), day)?,
         "month" => day.first_of_month(),
@@ -118,10 +132,18 @@ fn counted(text: &str) -> Option<(i64, &'static str)> {
     Some((digits.parse().ok()?, unit))
 }
 
-/// `2025`, `2025-10`, `2025-10-23`.
+/// The days of a week that is numbered as in ISO 8601.
+pub(super) fn week_of(year: i16, week: i8) -> Option<(Date, Date)> {
+    running("week", ISOWeekDate::new(year, week, Weekday::Monday).ok()?.date())
+}
+
+/// `2025`, `2025-10`, `2025-10-23`, `2025-W43`.
 pub(super) fn calendar_days(text: &str) -> Option<(Date, Date)> {
     let mut parts = text.split('-');
     let year: i16 = number(parts.next()?, 4..=4)?;
+    if let Some(week) = text[4..].strip_prefix("-w").or_else(|| text[4..].strip_prefix("-W")) {
+        return week_of(year, number(week, 1..=2)?);
+    }
     let month: Option<i8> = parts.next().map(|m| number(m, 1..=2)).map_or(Some(None), |m| m.map(Some))?;
     let day: Option<i8> = parts.next().map(|d| number(d, 1..=2)).map_or(Some(None), |d| d.map(Some))?;
     if parts.next().is_some() {

@@ -3,7 +3,7 @@
 //! ```text
 //! prop.status:done      the property is `done`, whatever its case; of a list, one element is
 //! prop.priority:>=3     numbers, and days: prop.due:<2026-12, prop.due:>today
-//! prop.due:2026-11      a day in that month
+//! prop.due:2026-11      a day in that month, or the month itself
 //! [status]              the note has the property, and it is not empty
 //! [status:done]         as Obsidian writes it; [status:done OR open], [status:null] for one that is empty
 //! ```
@@ -16,7 +16,7 @@ use jiff::civil::Date;
 use serde::de::{DeserializeSeed, Deserializer as _, IgnoredAny, MapAccess, Visitor};
 use serde_json::Value;
 
-use super::dates::days;
+use super::dates::{calendar_days, days};
 use super::fold::fold;
 use note::FIELDS;
 
@@ -115,11 +115,18 @@ impl Test {
     }
 
     fn compare(&self, text: &str, value: &Value) -> bool {
-        let in_days = self.days.zip(note::day(value)).map(|((from, to), day)| match day {
-            day if day < from => Ordering::Less,
-            day if day >= to => Ordering::Greater,
-            _ => Ordering::Equal,
-        });
+        let day = note::day(value).map(|day| (day, day.tomorrow().unwrap_or(day)));
+        let in_days =
+            self.days.zip(day.or_else(|| calendar_days(plain(text)))).and_then(|((from, to), (first, after))| {
+                if first >= to {
+                    Some(Ordering::Greater)
+                } else if after <= from {
+                    Some(Ordering::Less)
+                } else {
+                    // A month is neither more nor less than a day in it.
+                    (from <= first && after <= to).then_some(Ordering::Equal)
+                }
+            });
         // Of texts, `1.1` is not `1.10`, nor `1234` `01234`.
         let is_other_text = self.relation == Relation::Equal && value.is_string();
         let in_numbers = numbers(text, &self.text).filter(|_| !is_other_text);

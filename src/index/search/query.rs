@@ -177,16 +177,17 @@ impl Parsed {
         self.time = self.words.find(words).map(|start| start..start + words.len());
     }
 
-    /// Whether its words say nothing but a time, so that the notes of that time are what is asked for. Numbers alone may be
-    /// meant as they are.
+    /// Whether its words say nothing but a time, so that the notes of that time are what is asked for. A number alone may be
+    /// meant as it is; year, month and day are no number.
     pub(super) fn asks_time_alone(&self) -> bool {
         let Some(time) = self.time.as_ref().filter(|_| self.phrases.is_empty()) else { return false };
         let outside = |c: char| !c.is_alphanumeric();
         let says_nothing =
             |word: &str| word.is_empty() || is_stop_word(word) || ABOUT_NOTES.contains(&&*word.to_lowercase());
         let rest = [&self.words[..time.start], &self.words[time.end..]];
-        rest.iter().flat_map(|rest| rest.split(outside)).all(says_nothing)
-            && self.words[time.clone()].contains(char::is_alphabetic)
+        let time = &self.words[time.clone()];
+        let is_number = !time.contains(char::is_alphabetic) && time.split(outside).count() < 3;
+        !is_number && rest.iter().flat_map(|rest| rest.split(outside)).all(says_nothing)
     }
 
     /// What the lexical lane is asked with these options.
@@ -353,7 +354,8 @@ impl Parser<'_> {
             return Ok(after);
         }
         let typed = bare.unwrap_or(typed);
-        let (value, after) = typed.split_at(word_end(typed));
+        let end = dated_end(body).map_or_else(|| word_end(typed), |end| end - (body.len() - typed.len()));
+        let (value, after) = typed.split_at(end);
         self.condition(negated, field, value, (&body[..body.len() - after.len()], after))?;
         Ok(after)
     }
@@ -539,6 +541,16 @@ fn strip_quote(text: &str) -> Option<&str> {
 
 fn word_end(text: &str) -> usize {
     text.find(char::is_whitespace).unwrap_or(text.len())
+}
+
+/// Where a condition ends that a year behind a blank belongs to: `in:march 2025`.
+fn dated_end(text: &str) -> Option<usize> {
+    let (name, month) = text[..word_end(text)].split_once(':')?;
+    let is_day = matches!(Field::named(name), Some(Field::Key(key)) if key.is_day());
+    note::month(month.trim_start_matches(['<', '>', '='])).filter(|_| is_day)?;
+    let (year, after) = text[word_end(text)..].trim_start().split_at_checked(4)?;
+    let is_year = year.bytes().all(|byte| byte.is_ascii_digit()) && (starts_blank(after) || after.starts_with(')'));
+    is_year.then_some(text.len() - after.len())
 }
 
 /// Whether what follows a colon is no day that was meant as a condition's value: `we should focus on: the budget`.

@@ -1,41 +1,56 @@
 //! Months and weekdays by name, in the languages whose words are stemmed.
 //!
-//! The names are folded as [`fold`] does: lower case, no accents. Where a language inflects them (`20. marraskuuta`,
-//! `20 ноября`) the longest form is listed, since the first three letters are enough.
+//! The names are folded as [`fold`] does: lower case, no accents. Where the first letters are enough, so are inflected
+//! forms that are longer than the name (`20. marraskuuta`, `20 ноября`) if they are listed.
 
 use jiff::civil::Date;
 use unicode_normalization::UnicodeNormalization as _;
 
-/// Months from January on; `|` separates forms that do not begin alike. English comes first: a word that could be two
-/// months in two languages (`mar`: March, marraskuu) is the month of the language listed first.
-const MONTHS: [&str; 11] = [
-    "january february march april may june july august september|sept october november december",
-    "januar|janner februar|feber marz|maerz april mai juni juli august september oktober november dezember",
-    "janvier fevrier mars avril mai juin juillet aout septembre octobre novembre decembre",
-    "enero febrero marzo abril mayo junio julio agosto septiembre|setiembre octubre noviembre diciembre",
-    "gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre dicembre",
-    "janeiro fevereiro marco abril maio junho julho agosto setembro outubro novembro dezembro",
-    "januari februari maart april mei juni juli augustus september oktober november december",
-    "января|январь февраля|февраль марта апреля|апрель мая|маи июня|июнь июля|июль августа сентября|сентябрь \
-     октября|октябрь ноября|ноябрь декабря|декабрь",
-    "januari februari mars april maj juni juli augusti september oktober november december",
-    "januar februar marts april maj juni juli august september oktober november desember",
-    "tammikuuta helmikuuta maaliskuuta huhtikuuta toukokuuta kesakuuta heinakuuta elokuuta syyskuuta lokakuuta \
-     marraskuuta joulukuuta",
+/// Months from January on, with the languages that name them so; `|` separates forms. English comes first: a word that could
+/// be two months in two languages (`mar`: March, marraskuu) is the month of the language listed first.
+const MONTHS: [(&str, &str); 11] = [
+    ("en", "january february march april may june july august september|sept october november december"),
+    ("de", "januar|janner februar|feber marz|maerz april mai juni juli august september oktober november dezember"),
+    ("fr", "janvier fevrier mars avril mai juin juillet aout septembre octobre novembre decembre"),
+    ("es", "enero febrero marzo abril mayo junio julio agosto septiembre|setiembre octubre noviembre diciembre"),
+    ("it", "gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre dicembre"),
+    ("pt", "janeiro fevereiro marco abril maio junho julho agosto setembro outubro novembro dezembro"),
+    ("nl", "januari februari maart april mei juni juli augustus september oktober november december"),
+    (
+        "ru",
+        "января|январь|январе|январем февраля|февраль|феврале|февралем марта|март|марте|мартом \
+         апреля|апрель|апреле|апрелем мая|маи|мае|маем июня|июнь|июне|июнем июля|июль|июле|июлем \
+         августа|август|августе|августом сентября|сентябрь|сентябре|сентябрем октября|октябрь|октябре|октябрем \
+         ноября|ноябрь|ноябре|ноябрем декабря|декабрь|декабре|декабрем",
+    ),
+    ("sv", "januari februari mars april maj juni juli augusti september oktober november december"),
+    ("nb da", "januar februar mars|marts april mai|maj juni juli august september oktober november december|desember"),
+    (
+        "fi",
+        "tammikuuta|tammikuu helmikuuta|helmikuu maaliskuuta|maaliskuu huhtikuuta|huhtikuu toukokuuta|toukokuu \
+         kesakuuta|kesakuu heinakuuta|heinakuu elokuuta|elokuu syyskuuta|syyskuu lokakuuta|lokakuu \
+         marraskuuta|marraskuu joulukuuta|joulukuu",
+    ),
 ];
 
-/// Weekdays from Monday on, as above; Norwegian and Danish have the same.
-const WEEKDAYS: [&str; 10] = [
-    "monday tuesday wednesday thursday friday saturday sunday",
-    "montag dienstag mittwoch donnerstag freitag samstag|sonnabend sonntag",
-    "lundi mardi mercredi jeudi vendredi samedi dimanche",
-    "lunes martes miercoles jueves viernes sabado domingo",
-    "lunedi martedi mercoledi giovedi venerdi sabato domenica",
-    "segunda terca quarta quinta sexta sabado domingo",
-    "maandag dinsdag woensdag donderdag vrijdag zaterdag zondag",
-    "понедельник|пн вторник|вт среда|среды|ср четверг|чт пятница|пт суббота|сб воскресенье|вс",
-    "mandag tisdag|tirsdag onsdag torsdag fredag lordag sondag",
-    "maanantai tiistai keskiviikko torstai perjantai lauantai sunnuntai",
+/// Weekdays from Monday on, as above.
+const WEEKDAYS: [(&str, &str); 10] = [
+    ("en", "monday tuesday wednesday thursday friday saturday sunday"),
+    ("de", "montag dienstag mittwoch donnerstag freitag samstag|sonnabend sonntag"),
+    ("fr", "lundi mardi mercredi jeudi vendredi samedi dimanche"),
+    ("es", "lunes martes miercoles jueves viernes sabado domingo"),
+    ("it", "lunedi martedi mercoledi giovedi venerdi sabato domenica"),
+    ("pt", "segunda terca quarta quinta sexta sabado domingo"),
+    ("nl", "maandag dinsdag woensdag donderdag vrijdag zaterdag zondag"),
+    // Not `среде`: `в среде` is "in the environment".
+    (
+        "ru",
+        "понедельник|понедельника|понедельником|пн вторник|вторника|вторником|вт среда|среды|среду|средои|ср \
+         четверг|четверга|четвергом|чт пятница|пятницы|пятницу|пятницеи|пт суббота|субботы|субботу|субботои|сб \
+         воскресенье|воскресенья|воскресеньем|вс",
+    ),
+    ("sv nb da", "mandag tisdag|tirsdag onsdag torsdag fredag lordag sondag"),
+    ("fi", "maanantai tiistai keskiviikko torstai perjantai lauantai sunnuntai"),
 ];
 
 /// Words between the parts of a date, and beside a weekday.
@@ -71,12 +86,30 @@ pub(crate) fn fold(text: &str) -> String {
 
 /// The month, 1 to 12, that a folded word names: by its whole name, or by at least the first three letters of it.
 pub(crate) fn month(word: &str) -> Option<i8> {
-    MONTHS.iter().find_map(|names| one_of(names, word, 3))
+    MONTHS.iter().find_map(|(_, names)| one_of(names, word, 3))
 }
 
 /// The weekday, 1 (Monday) to 7, that a folded word names.
 pub(crate) fn weekday(word: &str) -> Option<i8> {
-    WEEKDAYS.iter().find_map(|names| one_of(names, word, 2))
+    WEEKDAYS.iter().find_map(|(_, names)| one_of(names, word, 2))
+}
+
+/// The whole names of months: the language (`en`), the name, and which month it is.
+pub(crate) fn months() -> impl Iterator<Item = (&'static str, &'static str, i8)> {
+    whole(&MONTHS)
+}
+
+/// The whole names of weekdays, in the same way.
+pub(crate) fn weekdays() -> impl Iterator<Item = (&'static str, &'static str, i8)> {
+    whole(&WEEKDAYS)
+}
+
+fn whole(names: &'static [(&str, &str)]) -> impl Iterator<Item = (&'static str, &'static str, i8)> {
+    let of_language = |(language, names): (&'static str, &'static str)| {
+        let places = (1..).zip(names.split_ascii_whitespace());
+        places.flat_map(move |(place, forms)| forms.split('|').map(move |name| (language, name, place)))
+    };
+    names.iter().flat_map(move |(languages, names)| languages.split(' ').flat_map(move |of| of_language((of, *names))))
 }
 
 /// The position, from 1, of the one of `names` that begins with `word`; `None` if several do.

@@ -5,13 +5,15 @@
 
 /// The words of one language.
 pub(super) struct Language {
-    /// Today, yesterday, the day before.
+    /// As months and weekdays are known by.
+    pub(super) code: &'static str,
+    /// Today, yesterday, the day before; a part of one counts as the day.
     pub(super) days: [&'static str; 3],
     /// `last` before what it belongs to, and behind it.
     pub(super) last: [&'static str; 2],
     pub(super) this: &'static str,
-    /// Day, week, month, quarter, year.
-    pub(super) units: [&'static str; 5],
+    /// Day, week, month, quarter, year, weekend.
+    pub(super) units: [&'static str; 6],
     /// Words that make a month or a weekday behind them a time.
     pub(super) at: &'static str,
     /// `ago` before the number, and behind the unit.
@@ -24,27 +26,34 @@ pub(super) struct Language {
     pub(super) before: &'static str,
     pub(super) until: &'static str,
     pub(super) after: &'static str,
-    /// Words that a time may stand behind for its first day, and for its last.
-    pub(super) edges: [&'static str; 2],
+    /// Words that a time may stand behind for its first day, for what is about its middle, and for its last.
+    pub(super) edges: [&'static str; 3],
     /// Words that ask for the newest by themselves.
     pub(super) newest: &'static str,
     /// Words that ask for the newest only before one of `of`: `status of`, never `HTTP status`.
     pub(super) state: &'static str,
     pub(super) of: &'static str,
-    /// May, if its name has only three letters.
-    pub(super) may: &'static str,
     /// One to ten, a comma between them.
     pub(super) numbers: &'static str,
+    /// Some of them, less than ten.
+    pub(super) few: &'static str,
+    /// First to fourth, as quarters are told apart.
+    pub(super) ordinals: &'static str,
 }
 
 pub(super) const LANGUAGES: [Language; 12] = [
     // English
     Language {
-        days: ["today", "yesterday", "the day before yesterday|day before yesterday"],
+        code: "en",
+        days: [
+            "today|tonight|this morning|this afternoon|this evening",
+            "yesterday|last night",
+            "the day before yesterday|day before yesterday",
+        ],
         last: ["last|past|previous|the last|the past", ""],
         this: "this|current|the current",
-        units: ["day|days", "week|weeks", "month|months", "quarter|quarters", "year|years"],
-        at: "in|on|of|during|for|from|late in|early in",
+        units: ["day|days", "week|weeks", "month|months", "quarter|quarters", "year|years", "weekend|weekends"],
+        at: "in|on|of|during|for|from|late in|early in|mid|early|late",
         ago: ["", "ago"],
         between: ["between", "and"],
         from: ["from", "to|until|till|through"],
@@ -52,17 +61,19 @@ pub(super) const LANGUAGES: [Language; 12] = [
         before: "before",
         until: "until|till",
         after: "after",
-        edges: ["beginning|start", "end"],
+        edges: ["beginning|start", "", "end"],
         newest: "latest|newest|most recent|recent|recently|lately|currently|nowadays|so far|these days|what is new|what's new|\
                  where are we|where do we stand|current status|current state",
         state: "status|progress",
         of: "of|on|for|with|in|about",
-        may: "may",
         numbers: "one|a,two,three,four,five,six,seven,eight,nine,ten",
+        few: "few|a few|several|couple of|a couple of",
+        ordinals: "first,second,third,fourth",
     },
     // German
     Language {
-        days: ["heute", "gestern", "vorgestern"],
+        code: "de",
+        days: ["heute", "gestern|letzte nacht|vergangene nacht", "vorgestern"],
         last: [
             "letzte|letzten|letzter|letztes|letztem|vorige|vorigen|voriger|voriges|vergangene|vergangenen|vergangener|\
              vergangenes",
@@ -75,6 +86,7 @@ pub(super) const LANGUAGES: [Language; 12] = [
             "monat|monate|monaten|monats",
             "quartal|quartale|quartals",
             "jahr|jahre|jahren|jahres",
+            "wochenende|wochenenden|wochenendes",
         ],
         at: "in|im|am|vom|von|des",
         ago: ["vor", ""],
@@ -84,21 +96,30 @@ pub(super) const LANGUAGES: [Language; 12] = [
         before: "vor",
         until: "bis|bis zum|bis zur",
         after: "nach",
-        edges: ["anfang|beginn", "ende"],
+        edges: ["anfang|beginn", "mitte", "ende"],
         newest: "neueste|neuesten|neuester|neuestes|neuste|neusten|aktuell|aktuelle|aktuellen|aktueller|aktuelles|derzeit|\
                  zuletzt|neulich|kürzlich|momentan|stand der dinge",
         state: "stand|status|fortschritt",
         of: "von|des|vom|bei|beim|zu|zum|zur|im",
-        may: "mai",
         numbers: "einem|einer,zwei,drei,vier,fünf,sechs,sieben,acht,neun,zehn",
+        few: "paar|ein paar|einigen|mehreren|wenigen",
+        ordinals: "erstes|erste|ersten,zweites|zweite|zweiten,drittes|dritte|dritten,viertes|vierte|vierten",
     },
     // French
     Language {
-        days: ["aujourd'hui", "hier", "avant-hier"],
+        code: "fr",
+        days: ["aujourd'hui|ce matin|ce soir|cet après-midi", "hier|nuit dernière", "avant-hier"],
         last: ["dernier|dernière|derniers|dernières", "dernier|dernière|derniers|dernières|passé|passée"],
         this: "ce|cet|cette",
-        units: ["jour|jours", "semaine|semaines", "mois|mois-ci", "trimestre|trimestres", "an|ans|année|années"],
-        at: "en|au|le|du|de|d",
+        units: [
+            "jour|jours",
+            "semaine|semaines",
+            "mois|mois-ci",
+            "trimestre|trimestres",
+            "an|ans|année|années",
+            "week-end|week-ends|weekend|weekends",
+        ],
+        at: "en|au|le|du|de|d'",
         ago: ["il y a", ""],
         between: ["entre", "et"],
         from: ["de|du", "à|au|jusqu'en"],
@@ -106,20 +127,29 @@ pub(super) const LANGUAGES: [Language; 12] = [
         before: "avant",
         until: "jusqu'en|jusqu'à|jusqu'au",
         after: "après",
-        edges: ["début", "fin"],
+        edges: ["début", "mi|milieu", "fin"],
         newest: "récent|récente|récents|récentes|récemment|actuel|actuelle|actuels|actuelles|actuellement|\
                  dernières nouvelles|où en est|où en sont|où en sommes",
         state: "statut|avancement",
-        of: "de|du|des|d",
-        may: "mai",
+        of: "de|du|des|d'",
         numbers: "un|une,deux,trois,quatre,cinq,six,sept,huit,neuf,dix",
+        few: "quelques",
+        ordinals: "premier,deuxième|second,troisième,quatrième",
     },
     // Spanish
     Language {
-        days: ["hoy", "ayer", "anteayer|antes de ayer"],
+        code: "es",
+        days: ["hoy|esta mañana|esta tarde|esta noche", "ayer|anoche", "anteayer|antes de ayer"],
         last: ["último|última|últimos|últimas", "pasado|pasada|pasados|pasadas"],
         this: "este|esta|estos|estas",
-        units: ["día|días", "semana|semanas", "mes|meses", "trimestre|trimestres", "año|años"],
+        units: [
+            "día|días",
+            "semana|semanas",
+            "mes|meses",
+            "trimestre|trimestres",
+            "año|años",
+            "fin de semana|fines de semana",
+        ],
         at: "en|el|de|del",
         ago: ["hace", ""],
         between: ["entre", "y|e"],
@@ -128,43 +158,65 @@ pub(super) const LANGUAGES: [Language; 12] = [
         before: "antes de|antes del",
         until: "hasta",
         after: "después de|después del|tras",
-        edges: ["principios|comienzos|inicio", "fin|finales"],
+        edges: ["principios|comienzos|inicio", "", "fin|finales"],
         newest: "más reciente|más recientes|reciente|recientes|recientemente|actual|actuales|actualmente|últimas noticias",
         state: "progreso|avance",
         of: "de|del",
-        may: "",
         numbers: "un|una,dos,tres,cuatro,cinco,seis,siete,ocho,nueve,diez",
+        few: "unos|unas|algunos|algunas|pocos|pocas",
+        ordinals: "primer,segundo,tercer,cuarto",
     },
     // Italian
     Language {
-        days: ["oggi", "ieri", "l'altro ieri|altro ieri|avantieri"],
+        code: "it",
+        days: [
+            "oggi|stamattina|stamani|stasera|questa mattina|questa sera",
+            "ieri|notte scorsa",
+            "l'altro ieri|altro ieri|avantieri",
+        ],
         last: [
             "scorso|scorsa|scorsi|scorse|ultimo|ultima|ultimi|ultime",
             "scorso|scorsa|scorsi|scorse|passato|passata",
         ],
         this: "questo|questa|questi|queste",
-        units: ["giorno|giorni", "settimana|settimane", "mese|mesi", "trimestre|trimestri", "anno|anni"],
-        at: "in|a|ad|nel|nell|di|del|dell|il|lo",
+        units: [
+            "giorno|giorni",
+            "settimana|settimane",
+            "mese|mesi",
+            "trimestre|trimestri",
+            "anno|anni",
+            "fine settimana|weekend",
+        ],
+        at: "in|a|ad|nel|nell'|di|del|dell'|il|lo",
         ago: ["", "fa"],
         between: ["tra|fra", "e|ed"],
-        from: ["da|dal|dall|dalla", "a|al|alla|ad|fino a"],
-        since: "da|dal|dall|dalla",
+        from: ["da|dal|dall'|dalla", "a|al|all'|alla|ad|fino a|fino al|fino all'"],
+        since: "da|dal|dall'|dalla",
         before: "prima di|prima del|prima della",
         until: "fino a|fino al|fino alla",
         after: "dopo",
-        edges: ["inizio", "fine"],
+        edges: ["inizio", "metà", "fine"],
         newest: "più recente|più recenti|recente|recenti|recentemente|attuale|attuali|attualmente|ultime novità|a che punto",
         state: "avanzamento",
-        of: "di|del|della|dei|dell",
-        may: "",
+        of: "di|del|della|dei|dell'",
         numbers: "un|una,due,tre,quattro,cinque,sei,sette,otto,nove,dieci",
+        few: "alcuni|alcune|pochi|poche|qualche",
+        ordinals: "primo,secondo,terzo,quarto",
     },
     // Portuguese
     Language {
-        days: ["hoje", "ontem", "anteontem"],
+        code: "pt",
+        days: ["hoje|esta manhã|esta tarde|esta noite", "ontem|noite passada", "anteontem"],
         last: ["último|última|últimos|últimas", "passado|passada|passados|passadas"],
         this: "este|esta|neste|nesta|deste|desta",
-        units: ["dia|dias", "semana|semanas", "mês|meses", "trimestre|trimestres", "ano|anos"],
+        units: [
+            "dia|dias",
+            "semana|semanas",
+            "mês|meses",
+            "trimestre|trimestres",
+            "ano|anos",
+            "fim de semana|fins de semana|final de semana",
+        ],
         at: "em|no|na|de|do|da",
         ago: ["há", "atrás"],
         between: ["entre", "e"],
@@ -173,19 +225,32 @@ pub(super) const LANGUAGES: [Language; 12] = [
         before: "antes de|antes do|antes da",
         until: "até",
         after: "depois de|depois do|depois da|após",
-        edges: ["início|começo|inícios", "fim|fins"],
+        edges: ["início|começo|inícios", "", "fim|fins"],
         newest: "mais recente|mais recentes|recente|recentes|recentemente|atual|atuais|atualmente|últimas novidades",
         state: "andamento|progresso",
         of: "de|do|da|dos|das",
-        may: "",
         numbers: "um|uma,dois|duas,três,quatro,cinco,seis,sete,oito,nove,dez",
+        few: "alguns|algumas|uns|umas|poucos|poucas",
+        ordinals: "primeiro,segundo,terceiro,quarto",
     },
     // Dutch
     Language {
-        days: ["vandaag", "gisteren", "eergisteren"],
+        code: "nl",
+        days: [
+            "vandaag|vanmorgen|vanochtend|vanmiddag|vanavond",
+            "gisteren|gisterochtend|gistermiddag|gisteravond|afgelopen nacht",
+            "eergisteren",
+        ],
         last: ["vorige|vorig|afgelopen|laatste|verleden", ""],
         this: "deze|dit",
-        units: ["dag|dagen", "week|weken", "maand|maanden", "kwartaal|kwartalen", "jaar|jaren"],
+        units: [
+            "dag|dagen",
+            "week|weken",
+            "maand|maanden",
+            "kwartaal|kwartalen",
+            "jaar|jaren",
+            "weekend|weekends|weekenden|weekeinde",
+        ],
         at: "in|op|van",
         ago: ["", "geleden"],
         between: ["tussen", "en"],
@@ -194,16 +259,18 @@ pub(super) const LANGUAGES: [Language; 12] = [
         before: "voor",
         until: "tot|tot en met",
         after: "na",
-        edges: ["begin", "eind|einde"],
+        edges: ["begin", "half|medio|midden", "eind|einde"],
         newest: "nieuwste|recente|recent|recentste|huidige|onlangs|momenteel|laatste nieuws",
         state: "stand|status|voortgang",
         of: "van",
-        may: "mei",
         numbers: "een,twee,drie,vier,vijf,zes,zeven,acht,negen,tien",
+        few: "paar|een paar|enkele",
+        ordinals: "eerste,tweede,derde,vierde",
     },
     // Russian
     Language {
-        days: ["сегодня", "вчера", "позавчера"],
+        code: "ru",
+        days: ["сегодня", "вчера|прошлой ночью", "позавчера"],
         last: [
             "прошлый|прошлая|прошлое|прошлую|прошлой|прошлом|прошлого|прошлые|прошлых|последний|последние|последних|\
              последнюю|последняя",
@@ -216,6 +283,7 @@ pub(super) const LANGUAGES: [Language; 12] = [
             "месяц|месяца|месяце|месяцев",
             "квартал|квартала|квартале|кварталов",
             "год|года|году|лет",
+            "выходные|выходных",
         ],
         at: "в|во|на|за|от",
         ago: ["", "назад"],
@@ -225,17 +293,19 @@ pub(super) const LANGUAGES: [Language; 12] = [
         before: "до",
         until: "",
         after: "после",
-        edges: ["начала|начало|начале", "конца|конец|конце"],
+        edges: ["начала|начало|начале", "середине|середина|середины", "конца|конец|конце"],
         newest: "последние новости|свежие|свежий|недавно|недавние|недавний|текущий|текущая|текущее|текущие|актуальный|\
                  актуальные|актуальная|сейчас|какой статус|как продвигается|как идёт|как идут",
         state: "статус",
         of: "по|у",
-        may: "",
         numbers: "один|одну,два|две,три,четыре,пять,шесть,семь,восемь,девять,десять",
+        few: "несколько|пару",
+        ordinals: "первый|первом|первого,второй|втором|второго,третий|третьем|третьего,четвёртый|четвёртом|четвёртого",
     },
     // Swedish
     Language {
-        days: ["idag|i dag", "igår|i går", "i förrgår|förrgår"],
+        code: "sv",
+        days: ["idag|i dag|i morse|i kväll|ikväll|i eftermiddag", "igår|i går", "i förrgår|förrgår"],
         last: ["förra|senaste|sista", ""],
         this: "denna|detta|den här|det här|i",
         units: [
@@ -244,8 +314,9 @@ pub(super) const LANGUAGES: [Language; 12] = [
             "månad|månaden|månader|månaderna",
             "kvartal|kvartalet|kvartalen",
             "år|året|åren",
+            "helg|helgen|helger|helgerna",
         ],
-        at: "i|på|den|under|från",
+        at: "i|på|den|under|från|av",
         ago: ["", "sedan"],
         between: ["mellan", "och"],
         from: ["från", "till"],
@@ -253,16 +324,18 @@ pub(super) const LANGUAGES: [Language; 12] = [
         before: "före|innan",
         until: "till",
         after: "efter",
-        edges: ["början", "slutet"],
+        edges: ["början", "", "slutet"],
         newest: "senaste|nyaste|nyligen|aktuell|aktuella|aktuellt|nuvarande|just nu",
         state: "status|läget|framsteg",
         of: "för|på|med|i|av",
-        may: "maj",
         numbers: "en|ett,två,tre,fyra,fem,sex,sju,åtta,nio,tio",
+        few: "några|ett par",
+        ordinals: "första,andra,tredje,fjärde",
     },
     // Norwegian
     Language {
-        days: ["i dag|idag", "i går|igår", "i forgårs|forgårs"],
+        code: "nb",
+        days: ["i dag|idag|i morges|i kveld|i ettermiddag|i formiddag", "i går|igår", "i forgårs|forgårs"],
         last: ["forrige|siste|sist", ""],
         this: "denne|dette|i",
         units: [
@@ -271,6 +344,7 @@ pub(super) const LANGUAGES: [Language; 12] = [
             "måned|måneden|måneder|månedene",
             "kvartal|kvartalet|kvartaler",
             "år|året|årene",
+            "helg|helgen|helga|helger",
         ],
         at: "i|på|den|fra|av",
         ago: ["", "siden"],
@@ -280,16 +354,18 @@ pub(super) const LANGUAGES: [Language; 12] = [
         before: "før|innen",
         until: "til",
         after: "etter",
-        edges: ["begynnelsen", "slutten"],
+        edges: ["begynnelsen", "", "slutten"],
         newest: "nyeste|nylig|nåværende|aktuelle|for tiden|siste nytt",
         state: "status|fremdrift",
         of: "for|på|med|i|av",
-        may: "mai",
         numbers: "en|et,to,tre,fire,fem,seks,sju,åtte,ni,ti",
+        few: "noen|et par|få",
+        ordinals: "første,andre,tredje,fjerde",
     },
     // Danish
     Language {
-        days: ["i dag|idag", "i går|igår", "i forgårs|forgårs"],
+        code: "da",
+        days: ["i dag|idag|i morges|i aften|i eftermiddag|i formiddag", "i går|igår", "i forgårs|forgårs"],
         last: ["sidste|seneste|forrige", ""],
         this: "denne|dette|i",
         units: [
@@ -298,6 +374,7 @@ pub(super) const LANGUAGES: [Language; 12] = [
             "måned|måneden|måneder|månederne",
             "kvartal|kvartalet|kvartaler",
             "år|året|årene",
+            "weekend|weekenden|weekender",
         ],
         at: "i|på|den|fra|af",
         ago: ["", "siden"],
@@ -307,16 +384,18 @@ pub(super) const LANGUAGES: [Language; 12] = [
         before: "før|inden",
         until: "til",
         after: "efter",
-        edges: ["begyndelsen", "slutningen"],
+        edges: ["begyndelsen", "", "slutningen"],
         newest: "nyeste|for nylig|nylig|nuværende|aktuelle|seneste nyt|seneste",
         state: "status|fremskridt",
         of: "for|på|med|i|af",
-        may: "maj",
         numbers: "en|et,to,tre,fire,fem,seks,syv,otte,ni,ti",
+        few: "nogle|et par|få",
+        ordinals: "første,andet|anden,tredje,fjerde",
     },
     // Finnish; its endings say what prepositions say elsewhere.
     Language {
-        days: ["tänään", "eilen", "toissapäivänä"],
+        code: "fi",
+        days: ["tänään|tänä aamuna|tänä iltana", "eilen|viime yönä", "toissapäivänä"],
         last: ["viime|viimeisen|viimeisten|edellinen|edellisen|edellisellä", ""],
         this: "tämä|tällä|tässä|tänä|tämän",
         units: [
@@ -325,6 +404,7 @@ pub(super) const LANGUAGES: [Language; 12] = [
             "kuukausi|kuukauden|kuukautta|kuussa|kuun",
             "neljännes|vuosineljännes|vuosineljänneksellä|neljänneksellä",
             "vuosi|vuonna|vuoden|vuotta",
+            "viikonloppu|viikonloppuna|viikonlopun|viikonloppua",
         ],
         at: "",
         ago: ["", "sitten"],
@@ -334,24 +414,25 @@ pub(super) const LANGUAGES: [Language; 12] = [
         before: "ennen",
         until: "",
         after: "jälkeen",
-        edges: ["", ""],
+        edges: ["", "", ""],
         newest: "uusin|uusimmat|viimeisin|viimeisimmät|nykyinen|nykyiset|äskettäin|tällä hetkellä|mikä on tilanne",
         state: "",
         of: "",
-        may: "",
         numbers: "yksi,kaksi,kolme,neljä,viisi,kuusi,seitsemän,kahdeksan,yhdeksän,kymmenen",
+        few: "muutama|muutaman",
+        ordinals: "ensimmäinen|ensimmäisen|ensimmäisellä,toinen|toisen|toisella,kolmas|kolmannen|kolmannella,neljäs|neljännen|neljännellä",
     },
 ];
 
 /// French words: `hier` means yesterday only in a question that has one of them.
 pub(super) const FRENCH: [&str; 28] = [
-    "le", "la", "les", "des", "du", "de", "d", "l", "un", "une", "est", "que", "qu", "quoi", "qui", "sur", "avec",
-    "pour", "ai", "avons", "reunion", "dit", "fait", "soir", "depuis", "avant", "apres", "jusqu",
+    "le", "la", "les", "des", "du", "de", "d'", "l'", "un", "une", "est", "que", "qu'", "quoi", "qui", "sur", "avec",
+    "pour", "ai", "avons", "reunion", "dit", "fait", "soir", "depuis", "avant", "apres", "jusqu'",
 ];
 
 /// Articles that may stand before a time behind another word: `seit der letzten Woche`, `desde la semana pasada`.
-pub(super) const ARTICLES: [&str; 15] =
-    ["the", "der", "den", "dem", "die", "das", "le", "la", "les", "el", "il", "o", "a", "de", "det"];
+pub(super) const ARTICLES: [&str; 16] =
+    ["the", "der", "den", "dem", "die", "das", "le", "la", "les", "l'", "el", "il", "o", "a", "de", "det"];
 
 /// Units that mean one of them before `ago` without a number: `неделю назад`, `viikko sitten`.
 pub(super) const SINGULAR: [&str; 7] = ["день", "неделю", "месяц", "год", "viikko", "kuukausi", "vuosi"];
@@ -359,12 +440,18 @@ pub(super) const SINGULAR: [&str; 7] = ["день", "неделю", "месяц"
 /// Weekdays that are numbers too (`na segunda parte`): times only with `passada` or `-feira`.
 pub(super) const ORDINAL_WEEKDAYS: [&str; 5] = ["segunda", "terca", "quarta", "quinta", "sexta"];
 
-/// Months of three letters that are unambiguous beside a number; other beginnings could be words (`set 5 values`).
-pub(super) const SHORT_MONTHS: [&str; 18] = [
-    "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec", "okt", "dez", "mai", "maj",
-    "mei", "мая",
+/// Short names of months that are unambiguous beside a number; other beginnings could be words (`set 5 values`, `4 helm`).
+pub(super) const SHORT_MONTHS: [&str; 28] = [
+    "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec", "okt", "dez", "janv", "fevr",
+    "febr", "juil", "sept", "янв", "фев", "апр", "авг", "сент", "окт", "нояб", "дек", "ноя",
 ];
 
-/// Endings of months and weekdays in a sentence (`в марте`, `между январем`, `во вторник`, `maaliskuussa`, `tiistaina`, `i
-/// tisdags`, `på tisdagen`, `terça-feira`).
-pub(super) const ENDINGS: [&str; 9] = ["-feira", "ssa", "en", "na", "ем", "ом", "е", "у", "s"];
+/// Names of months that are verbs, too.
+pub(super) const VERBS: [&str; 2] = ["march", "may"];
+
+/// Endings of months and weekdays in a sentence (`maaliskuussa`, `tiistaina`, `viime lokakuun`, `i tisdags`, `på tisdagen`,
+/// `terça-feira`).
+pub(super) const ENDINGS: [&str; 6] = ["-feira", "ssa", "en", "na", "n", "s"];
+
+/// Finnish says by these what other languages say by a word before the name.
+pub(super) const IN_FINNISH: [&str; 2] = ["ssa", "na"];

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use super::languages::LANGUAGES;
+use super::languages::{ENDINGS, LANGUAGES};
 use crate::search::dates;
 
 /// Words of a question that are looked at.
@@ -20,8 +20,8 @@ pub(super) struct Word {
     pub(super) dashed: bool,
 }
 
-/// What is a separate word before an apostrophe: `d'octobre`, `dell'anno`.
-const ELIDED: [&str; 9] = ["d", "l", "qu", "dell", "nell", "all", "dall", "jusqu", "un"];
+/// What is a separate word before an apostrophe, which it keeps: `d'octobre`, `dell'anno`.
+const ELIDED: [&str; 8] = ["d", "l", "qu", "dell", "nell", "all", "dall", "jusqu"];
 
 pub(super) fn words(question: &str) -> Vec<Word> {
     let mut words = Vec::new();
@@ -32,7 +32,7 @@ pub(super) fn words(question: &str) -> Vec<Word> {
             continue;
         }
         let start = piece.as_ptr() as usize - question.as_ptr() as usize;
-        let mut add = |from: usize, to: usize| {
+        let mut add = |from: usize, to: usize, after: &str| {
             let text = &piece[from..to];
             let trimmed = text.trim_start_matches(|c: char| !c.is_alphanumeric());
             let shortened = text[..text.len() - trimmed.len()].ends_with(['\'', '’']);
@@ -45,7 +45,7 @@ pub(super) fn words(question: &str) -> Vec<Word> {
                     before if before == "før" => before,
                     // `March '26`
                     year if shortened && dates::number::<i16>(&year, 2..=2).is_some() => format!("20{year}"),
-                    _ => note::fold(trimmed).replace('’', "'"),
+                    _ => possessor(&note::fold(trimmed).replace('’', "'")).to_owned() + after,
                 };
                 let start = start + from;
                 let dashed = std::mem::take(&mut dashed);
@@ -54,16 +54,21 @@ pub(super) fn words(question: &str) -> Vec<Word> {
         };
         match piece.find(['\'', '’']) {
             Some(at) if ELIDED.contains(&note::fold(&piece[..at]).as_str()) => {
-                add(0, at);
-                add(at, piece.len());
+                add(0, at, "'");
+                add(at, piece.len(), "");
             }
-            _ => add(0, piece.len()),
+            _ => add(0, piece.len(), ""),
         }
         if words.len() >= MOST_WORDS {
             break;
         }
     }
     words
+}
+
+/// A word without the ending of English that says whose something is: `last week's notes`, but `what's new`.
+fn possessor(word: &str) -> &str {
+    word.strip_suffix("'s").filter(|owner| *owner != "what").unwrap_or(word)
 }
 
 /// What a word of a language does in a time.
@@ -88,11 +93,16 @@ pub(super) enum Role {
     Until,
     After,
     Beginning,
+    Middle,
     End,
     Newest,
     State,
     Of,
     Number(i64),
+    Few,
+    Ordinal(i8),
+    Month(i8),
+    Weekday(i8),
 }
 
 /// A phrase that begins with a word.
@@ -126,13 +136,16 @@ pub(super) static LEXICON: LazyLock<HashMap<String, Vec<Phrase>>> = LazyLock::ne
             (l.until, Role::Until),
             (l.after, Role::After),
             (l.edges[0], Role::Beginning),
-            (l.edges[1], Role::End),
+            (l.edges[1], Role::Middle),
+            (l.edges[2], Role::End),
             (l.newest, Role::Newest),
             (l.state, Role::State),
             (l.of, Role::Of),
+            (l.few, Role::Few),
         ];
         roles.extend(l.units.into_iter().zip(dates::UNITS).map(|(forms, unit)| (forms, Role::Unit(unit))));
         roles.extend((1..).zip(l.numbers.split(',')).map(|(number, forms)| (forms, Role::Number(number))));
+        roles.extend((1..).zip(l.ordinals.split(',')).map(|(number, forms)| (forms, Role::Ordinal(number))));
         for (forms, role) in roles {
             for form in forms.split('|').filter(|form| !form.is_empty()) {
                 let mut words = self::words(form).into_iter().map(|word| word.text);
@@ -141,5 +154,21 @@ pub(super) static LEXICON: LazyLock<HashMap<String, Vec<Phrase>>> = LazyLock::ne
             }
         }
     }
+    let months = note::months().map(|(code, name, month)| (code, name, Role::Month(month)));
+    for (code, name, role) in months.chain(note::weekdays().map(|(code, name, day)| (code, name, Role::Weekday(day)))) {
+        let language = LANGUAGES.iter().position(|language| language.code == code);
+        let phrase = language.map(|language| Phrase { language, role, rest: Vec::new() });
+        lexicon.entry(name.to_owned()).or_default().extend(phrase);
+    }
     lexicon
 });
+
+/// What a word names in a language or in any, as it is or without an ending of inflection.
+pub(super) fn named(word: &str, of: Option<usize>, number: impl Fn(Role) -> Option<i8>) -> Option<i8> {
+    let name = |name: &str| {
+        let phrases = LEXICON.get(name)?.iter().filter(|phrase| of.is_none_or(|language| language == phrase.language));
+        phrases.filter(|phrase| phrase.rest.is_empty()).find_map(|phrase| number(phrase.role))
+    };
+    let stems = ENDINGS.iter().filter_map(|ending| word.strip_suffix(ending)).filter(|stem| stem.chars().count() >= 4);
+    name(word).or_else(|| stems.into_iter().find_map(name))
+}

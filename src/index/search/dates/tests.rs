@@ -39,13 +39,15 @@ fn table() {
         ("Donnerstag", date(2026, 11, 19), TODAY),
         ("last-week", date(2026, 11, 9), date(2026, 11, 16)),
         ("this week", date(2026, 11, 16), date(2026, 11, 23)),
+        ("last weekend", date(2026, 11, 14), date(2026, 11, 16)),
+        ("2026-W47", date(2026, 11, 16), date(2026, 11, 23)),
         ("last month", date(2026, 10, 1), date(2026, 11, 1)),
         ("last-quarter", date(2026, 7, 1), date(2026, 10, 1)),
         ("last year", date(2025, 1, 1), date(2026, 1, 1)),
     ];
     for (text, start, end) in cases {
         assert_eq!(period(text, TODAY), Some((start, end)), "{text}");
-        let is_counted = text.ends_with(['d', 'W', 'm']) || text == "1y";
+        let is_counted = ["7d", "2W", "3m", "1y"].contains(&text);
         let days = if is_counted { (start, start.tomorrow().unwrap()) } else { (start, end) };
         assert_eq!(self::days(text, TODAY), Some(days), "{text}");
     }
@@ -61,6 +63,8 @@ fn what_is_no_date() {
         "tomorrow",
         "26",
         "2026-13",
+        "2026-W54",
+        "2026-W",
         "3/8/2026",
         "31.2.2026",
         "3.8.2026.1",

@@ -7,7 +7,8 @@ const TODAY: Date = date(2026, 11, 20);
 const NOTE: &str = r#"{"Status":"Draft","priority":3,"rating":"4.5","due-date":"2026-12-01","done":false,
         "tags":["a","B c",7],"empty":null,"none":[],"blank":" ","about":"[[Other note]]","owner":["[[People/Bob Ray#Work|Bob]]"],"year":2025,"Größe":"XL",
         "nested":{"x":1},"::":{"Runs":["nightly",7],"x":9},"when":["2026-11-02T09:30","later"],
-        "past":"2026-10-15","zip":"01234","version":"1.10","tweet":1234567890123456789,"digits":20261120}"#;
+        "past":"2026-10-15","zip":"01234","version":"1.10","tweet":1234567890123456789,"digits":20261120,
+        "published":"2025-06"}"#;
 
 fn holds(name: &str, value: &str) -> bool {
     Property::new("", (name, value), TODAY).unwrap().holds(NOTE)
@@ -79,6 +80,17 @@ fn values() {
         ("past", "this-month", false),
         ("past", "90d", false),
         ("past", ">90d", true),
+        // A month as the value.
+        ("published", "2025", true),
+        ("published", "june-2025", true),
+        ("published", ">2025", false),
+        ("published", "<=2025", true),
+        ("published", ">=2025-01", true),
+        ("published", "<2025-07", true),
+        ("published", "2025-06-15", false),
+        ("published", ">2025-06-15", false),
+        ("published", ">2025-05-31", true),
+        ("year", "<2026-05", true),
         // Texts that are equal as numbers.
         ("zip", "01234", true),
         ("zip", "1234", false),

@@ -7,7 +7,8 @@
 
 use super::slashed::slashed;
 use super::{
-    AsWords, CLOSING, Field, OPENING, Parsed, Parser, TooMuch, bracketed, starts_blank, strip_quote, word_end,
+    AsWords, CLOSING, Field, OPENING, Parsed, Parser, TooMuch, bracketed, dated_end, starts_blank, strip_quote,
+    word_end,
 };
 
 /// Parentheses within each other; what is deeper is punctuation.
@@ -334,6 +335,9 @@ fn piece_end(text: &str, in_group: bool, unclosed: &mut bool) -> usize {
     let ends = |after: &str| starts_blank(after) || in_group && after.starts_with(')');
     if let Some((.., after)) = bracketed(body, ends) {
         return text.len() - after.len();
+    }
+    if let Some(end) = dated_end(body) {
+        return text.len() - body.len() + end;
     }
     let (mut at, mut opened) = (0, 0u32);
     while let Some(c) = text[at..].chars().next() {

@@ -85,7 +85,7 @@ fn what_a_pasted_text_has_is_words_where_that_is_known() {
 #[test]
 fn conditions() {
     use Key::{After, Before, Link, Modified, Path, Tag, Type};
-    let cases: [(&str, &[(Key, &str)], &[(Key, &str)]); 10] = [
+    let cases: [(&str, &[(Key, &str)], &[(Key, &str)]); 13] = [
         ("tag:work", &[(Tag, "work")], &[]),
         ("TAG:work/x", &[(Tag, "work/x")], &[]),
         ("tag:\"two words\"", &[(Tag, "two words")], &[]),
@@ -95,6 +95,9 @@ fn conditions() {
         ("type:daily after:2026-11", &[(Type, "daily"), (After, "2026-11")], &[]),
         ("link:[[Note]] before:7d", &[(Link, "Note"), (Before, "7d")], &[]),
         ("link:\"A note: about it\"", &[(Link, "A note: about it")], &[]),
+        ("in:march 2025", &[(Key::On, "march 2025")], &[]),
+        ("after:März  2025 before:\"june 2025\"", &[(After, "märz 2025"), (Before, "june 2025")], &[]),
+        ("modified:>=march 2025", &[(Modified, ">=march 2025")], &[]),
         ("modified:>2026-01 modified:<today", &[(Modified, ">2026-01"), (Modified, "<today")], &[]),
     ];
     for (query, with, without) in cases {
@@ -120,6 +123,14 @@ fn conditions() {
         let parsed = parse(words, TODAY);
         assert!(parsed.filter.is_empty() && parsed.warnings.is_empty(), "{words}: {parsed:?}");
     }
+    // A number that is no year stays a word, and so does a year behind what is no month.
+    for (query, words) in
+        [("in:march 20", "20"), ("in:march 20255", "20255"), ("in:2025 2024", "2024"), ("in:may lunch", "lunch")]
+    {
+        assert_eq!(parse(query, TODAY).words, words, "{query}");
+    }
+    let joined = parse("(in:march 2025 OR in:may 2024) AND lunch", TODAY).required.map(|required| required.typed());
+    assert_eq!(joined.as_deref(), Some("(in:march 2025 OR in:may 2024) AND lunch"));
     let mixed = parse("plan tag:\"a b\"next \"x y\" type:daily", TODAY);
     assert_eq!((mixed.words.as_str(), mixed.text().as_str()), ("plan next", "plan next x y"));
     assert_eq!(mixed.filter, filter(&[(Tag, "a b"), (Type, "daily")], &[]));

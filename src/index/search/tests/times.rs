@@ -42,6 +42,8 @@ fn a_query_of_a_time_alone_finds_its_notes_the_newest_first() {
     for (query, expected) in [
         ("yesterday", &["Daily/2026-11-19.md"][..]),
         ("what did I do yesterday?", &["Daily/2026-11-19.md"]),
+        ("2026-11-19", &["Daily/2026-11-19.md"]),
+        ("am 19.11.2026", &["Daily/2026-11-19.md"]),
         ("last week", &["Daily/2026-11-12.md", "Daily/2026-11-09.md"]),
         ("what happened last week", &["Daily/2026-11-12.md", "Daily/2026-11-09.md"]),
         ("上个月", &["Daily/2026-10-03.md"]),
@@ -52,6 +54,10 @@ fn a_query_of_a_time_alone_finds_its_notes_the_newest_first() {
         assert_eq!(answer.warnings, Vec::<String>::new(), "{query}");
         assert!(answer.hits.is_sorted_by(|a, b| a.score >= b.score), "{query}");
     }
+    // A number may be meant as it is.
+    let mut number = parse("2026", TODAY).unwrap();
+    number.read_time("2026");
+    assert!(!number.asks_time_alone());
     // A condition holds.
     assert_eq!(paths(&asked_in(&vault, "last week path:Daily/2026-11-09.md")), ["Daily/2026-11-09.md"]);
 }

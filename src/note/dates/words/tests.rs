@@ -28,7 +28,7 @@ fn months_are_known_in_every_language() {
 }
 
 #[test]
-fn weekdays() {
+fn weekdays_are_known_in_every_language() {
     for (day, names) in
         [(1, "Mon montag Lundi пн maanantai segunda"), (4, "thu Donnerstag jeudi torsdag"), (6, "lørdag")]
     {
@@ -37,6 +37,17 @@ fn weekdays() {
         }
     }
     assert_eq!((weekday("t"), weekday("plan")), (None, None));
+}
+
+#[test]
+fn whole_names_and_their_languages() {
+    let languages =
+        |name| months().filter(|(_, known, _)| *known == name).map(|(of, ..)| of).collect::<Vec<_>>().join(" ");
+    assert_eq!([languages("mars"), languages("marts"), languages("marc")], ["fr sv nb da", "nb da", ""]);
+    assert!(months().chain(weekdays()).all(|(_, name, _)| fold(name) == name));
+    assert!(months().all(|(_, name, number)| month(name) == Some(number)));
+    assert!(weekdays().all(|(_, name, number)| weekday(name) == Some(number)));
+    assert_eq!((weekday("среду"), weekdays().filter(|(_, name, _)| *name == "среде").count()), (Some(3), 0));
 }
 
 #[test]
