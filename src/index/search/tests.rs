@@ -394,6 +394,32 @@ fn a_note_whose_whole_name_is_the_query_comes_first() {
 }
 
 #[test]
+fn a_phrase_may_end_within_a_run_of_a_script_without_spaces() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut index = Index::open(dir.path(), builtin::DIMENSIONS).unwrap();
+    let text = "我用Python写代码，他用Rust。是的，我知道。\n";
+    put(&mut index, 1, "a.md", &[], None, &[], &[text, "我写代码。\n"]);
+    let vault = Vault { snapshot: index.publish(1).unwrap(), _dir: dir };
+    for (query, marked) in [
+        ("\"用Python写\"", Some("用Python写")),
+        ("\"是的，我\"", Some("是的，我")),
+        ("\"我知道\"", Some("我知道")),
+        ("\"Python写\"", Some("Python写")),
+        ("\"代码，他用Rust。是\"", Some("代码，他用Rust。是")),
+        ("\"用Python他\"", None),
+        ("\"是的，他\"", None),
+    ] {
+        let answer = ask(&vault, query, &Options { window_chars: 0, ..Options::default() });
+        let shown = |hit: &Hit| {
+            let highlights = hit.highlights.iter().map(|(a, b)| hit.snippet[*a as usize..*b as usize].to_owned());
+            highlights.max_by_key(String::len).unwrap_or_default()
+        };
+        assert_eq!(answer.hits.first().map(shown).as_deref(), marked, "{query}: {:?}", answer.warnings);
+        assert_eq!(answer.hits.len(), usize::from(marked.is_some()), "{query}");
+    }
+}
+
+#[test]
 fn a_note_that_alone_has_all_words_is_among_the_first() {
     let dir = tempfile::tempdir().unwrap();
     let mut index = Index::open(dir.path(), builtin::DIMENSIONS).unwrap();
