@@ -178,7 +178,7 @@ impl Begun {
             // No chunk meets the conditions.
         } else if !query.has_text() {
             match allowed.as_ref().filter(|_| query.has_conditions()) {
-                Some(allowed) => listed = newest(snapshot, allowed, query),
+                Some(allowed) => listed = newest(snapshot.notes(), Some(allowed), query),
                 None if query.signs => ranking.warnings.push(SIGNS.to_owned()),
                 None => ranking.warnings.push("the query is empty".to_owned()),
             }
@@ -271,7 +271,7 @@ fn add_rest(ranking: &mut Ranking, part: &Part<'_>, allowed: &RowSet) {
     let note_of = |row: Row| placed(snapshot, row).map(|(_, note)| note.no);
     let known: HashSet<_> = ranking.ranked.iter().filter_map(|ranked| note_of(ranked.candidate.row)).collect();
     if known.len() <= options.limit {
-        let rest = newest(snapshot, allowed, query).into_iter().map(|(_, row)| row);
+        let rest = newest(snapshot.notes(), Some(allowed), query).into_iter().map(|(_, row)| row);
         let rest = rest.filter(|row| note_of(*row).is_none_or(|no| !known.contains(&no)));
         ranking.ranked.extend(rest.map(Ranked::unscored));
     }

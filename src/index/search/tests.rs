@@ -394,6 +394,24 @@ fn a_note_whose_whole_name_is_the_query_comes_first() {
 }
 
 #[test]
+fn of_notes_of_one_name_the_newest_comes_first_and_each_opens_at_its_beginning() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut index = Index::open(dir.path(), builtin::DIMENSIONS).unwrap();
+    let texts = ["What was talked about.\n", "See also: weekly review, weekly review, weekly review.\n"];
+    for (no, path, day) in [
+        (1, "2026-09/Weekly review.md", date(2026, 9, 4)),
+        (2, "2026-11/Weekly review.md", date(2026, 11, 13)),
+        (3, "2026-10/Weekly review.md", date(2026, 10, 9)),
+    ] {
+        put(&mut index, no, path, &[], Some(day), &[], &texts);
+    }
+    let vault = Vault { snapshot: index.publish(1).unwrap(), _dir: dir };
+    let answer = ask(&vault, "weekly review", &Options { window_chars: 0, ..Options::default() });
+    let first: Vec<_> = answer.hits.iter().take(3).map(|hit| (&hit.path[..7], hit.line)).collect();
+    assert_eq!(first, [("2026-11", 1), ("2026-10", 1), ("2026-09", 1)]);
+}
+
+#[test]
 fn a_phrase_may_end_within_a_run_of_a_script_without_spaces() {
     let dir = tempfile::tempdir().unwrap();
     let mut index = Index::open(dir.path(), builtin::DIMENSIONS).unwrap();
