@@ -412,6 +412,47 @@ fn of_notes_of_one_name_the_newest_comes_first_and_each_opens_at_its_beginning()
 }
 
 #[test]
+fn a_passage_that_has_the_words_of_a_query_in_a_row_comes_first() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut index = Index::open(dir.path(), builtin::DIMENSIONS).unwrap();
+    for no in 1..8 {
+        let text = "Disable scripts: a disabled script, running on a system. Disable this, disable scripts.\n";
+        put(&mut index, no, &format!("Disable {no}.md"), &[], None, &[], &[text]);
+    }
+    let start = ["Where to begin, and what else.\n", "It said:\nRunning scripts is disabled on this system.\n"];
+    put(&mut index, 10, "Start.md", &["start"], None, &[], &start);
+    let vault = Vault { snapshot: index.publish(7).unwrap(), _dir: dir };
+    let options = Options { explain: true, window_chars: 0, ..Options::default() };
+    // (query, whether the passage comes first for its words)
+    for (query, in_a_row) in [
+        ("running scripts is disabled on this system", true),
+        ("Running scripts is (disabled) on", true),
+        ("running scripts is disabled on this system -tag:start", false),
+        ("scripts running is disabled on this system", false),
+        ("is disabled on", false),
+    ] {
+        let answer = ask(&vault, query, &options);
+        let hit = &answer.hits[0];
+        let lifted = hit.lanes.as_ref().unwrap().boosts.all_words > 0.0;
+        assert_eq!((hit.path == "Start.md", lifted), (in_a_row, in_a_row), "{query}: {:?}", paths(&answer));
+        assert!(!in_a_row || (hit.line, hit.match_line) == (2, 3), "{query}: {} {}", hit.line, hit.match_line);
+    }
+    // A note that is called so comes before; of more notes than three none is told from others.
+    let mut index = index;
+    let title = "Running scripts is disabled on this system";
+    put(&mut index, 11, &format!("{title}.md"), &[], None, &[], &["What to do then.\n"]);
+    for (no, lifted) in [(12, 2), (13, 0)] {
+        put(&mut index, no, &format!("{no}.md"), &[], None, &[], &[&format!("Again: {title}!\n")]);
+        let vault = Vault { snapshot: index.publish(7 + u64::from(no)).unwrap(), _dir: tempfile::tempdir().unwrap() };
+        let answer = ask(&vault, title, &options);
+        let boosts = |hit: &Hit| hit.lanes.as_ref().map(|lanes| lanes.boosts).unwrap_or_default();
+        assert_eq!(answer.hits[0].title, title);
+        assert_eq!(answer.hits.iter().filter(|hit| boosts(hit).all_words > 0.0).count(), lifted, "{no}");
+        assert!(answer.hits.is_sorted_by(|a, b| a.score >= b.score));
+    }
+}
+
+#[test]
 fn a_phrase_may_end_within_a_run_of_a_script_without_spaces() {
     let dir = tempfile::tempdir().unwrap();
     let mut index = Index::open(dir.path(), builtin::DIMENSIONS).unwrap();
