@@ -421,6 +421,8 @@ fn a_passage_that_has_the_words_of_a_query_in_a_row_comes_first() {
     }
     let start = ["Where to begin, and what else.\n", "It said:\nRunning scripts is disabled on this system.\n"];
     put(&mut index, 10, "Start.md", &["start"], None, &[], &start);
+    let link = "See [what the whole manual says](x.md).\n";
+    put(&mut index, 9, "Links.md", &["start"], None, &[], &[link]);
     let vault = Vault { snapshot: index.publish(7).unwrap(), _dir: dir };
     let options = Options { explain: true, window_chars: 0, ..Options::default() };
     // (query, whether the passage comes first for its words)
@@ -430,6 +432,7 @@ fn a_passage_that_has_the_words_of_a_query_in_a_row_comes_first() {
         ("running scripts is disabled on this system -tag:start", false),
         ("scripts running is disabled on this system", false),
         ("is disabled on", false),
+        ("what the whole manual says", false),
     ] {
         let answer = ask(&vault, query, &options);
         let hit = &answer.hits[0];

@@ -3,14 +3,14 @@
 //! finds it among the first.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use super::Part;
-use crate::NoteNo;
-use crate::Row;
 use crate::search::fuse::{self, Ranked};
 use crate::search::hit::placed;
 use crate::search::ranking::{Ranking, in_order};
 use crate::together::HavingAll;
+use crate::{ChunkText, NoteNo, Row, Snapshot, terms};
 
 /// If more notes have all words, that tells none of them from others.
 const FEW: usize = 3;
@@ -18,6 +18,9 @@ const FEW: usize = 3;
 /// How far the scores of passages that have the words in a row are below those of notes that are called by their names,
 /// and how far apart.
 const BELOW: f32 = 1e-4;
+
+/// Chunks of a note that are read to see where the words stand.
+const MOST_READ: usize = 16;
 
 /// Puts the best chunks of notes that have all words, in whichever passages, behind the hits of the best two notes, if they
 /// are not before those. `benches/TRIED.md` has what other places are worth.
@@ -55,13 +58,29 @@ pub(super) fn put_first(parts: &[Part<'_>], rankings: &mut [Ranking], having: &[
     }
     for ((part, ranking), having) in parts.iter().zip(rankings).zip(having) {
         for rows in having.in_a_row.values() {
-            lift(ranking, &|row| rows.contains(&row), rows[0], &|score| 1.0 - BELOW * (2.0 - score));
+            let read = rows.iter().take(MOST_READ).copied();
+            let rows: Vec<Row> = read.filter(|row| says(part.snapshot, *row, &part.query.words)).collect();
+            if let Some(first) = rows.first() {
+                lift(ranking, &|row| rows.contains(&row), *first, &|score| 1.0 - BELOW * (2.0 - score));
+            }
         }
         if !having.in_a_row.is_empty() {
             ranking.phrases.push(part.query.words.clone());
             fuse::sort(&mut ranking.ranked, |a, b| in_order(part.snapshot, a, b));
         }
     }
+}
+
+/// Whether a chunk has these words in a row elsewhere than in the text of a link: that is a name of another note.
+fn says(snapshot: &Snapshot, row: Row, words: &str) -> bool {
+    let Ok(ChunkText { text, language, .. }) = snapshot.text(row) else { return false };
+    let is_linked = |run: &Range<usize>| {
+        let before = text[..run.start].rfind(['[', ']']).map(|at| text.as_bytes()[at]);
+        let behind = text[run.end..].find(['[', ']']).map(|at| text.as_bytes()[run.end + at]);
+        (before, behind) == (Some(b'['), Some(b']'))
+    };
+    let runs = terms::runs(&text, words, language);
+    runs.is_empty() || !runs.iter().all(is_linked)
 }
 
 fn are_few(notes: impl Iterator<Item = usize>) -> bool {
