@@ -8,7 +8,8 @@ use std::collections::{BTreeMap, HashSet};
 
 use tantivy::postings::SegmentPostings;
 use tantivy::query::{
-    BooleanQuery, BoostQuery, DisjunctionMaxQuery, EnableScoring, Occur, PhraseQuery, Query, TermQuery, Weight,
+    BooleanQuery, BoostQuery, DisjunctionMaxQuery, EnableScoring, Occur, PhraseQuery, Query, RegexPhraseQuery,
+    TermQuery, Weight, wildcard_query_to_regex_str,
 };
 use tantivy::schema::IndexRecordOption;
 use tantivy::{DocId, DocSet as _, Score, SegmentReader, TERMINATED, Term};
@@ -18,7 +19,7 @@ use super::corpus::Corpus;
 use super::documents::{View, guarded};
 use super::meant::{Also, MOST_COMPLETED, Meant};
 use super::nearly::beginning_with;
-use super::query::{As, AskedWord, Choice, LexicalQuery, asked, in_text, telling, weighted};
+use super::query::{As, AskedWord, Choice, LexicalQuery, asked, asked_of, in_text, telling, weighted};
 use super::{Cancel, LexicalError, NoteNo, Row};
 use vector::Best;
 
@@ -178,7 +179,7 @@ impl View {
     /// The words of a query that are looked up ([`Choice`]).
     fn looked_up(&self, query: &LexicalQuery, corpus: &Corpus<'_>) -> Result<Vec<AskedWord>, LexicalError> {
         // In the languages of all vaults: a word that one of them corrects must be the same word in the others.
-        let asked = asked(&query.words, &corpus.languages()?, query.prefix);
+        let asked = asked_of(query, &corpus.languages()?);
         let (most, fewest_chunks) = match query.choice {
             Choice::Rarest(most) if most < asked.len() => (most, 0),
             Choice::Shared(most) if most < asked.len() => (most, 2),
@@ -264,6 +265,15 @@ impl View {
                         }
                     }
                     [word] => clauses.push((Occur::Should, scored(Term::from_field_text(field, &word.text), weight))),
+                    // In a text more characters may follow the last one.
+                    [.., last] if last.kind == Kind::Single => {
+                        let pattern = |word: &Word| {
+                            let more = if std::ptr::eq(word, last) { "*" } else { "" };
+                            (word.position, wildcard_query_to_regex_str(&format!("{}{more}", word.text)))
+                        };
+                        let phrase = RegexPhraseQuery::new_with_offset(field, row.iter().map(pattern).collect());
+                        clauses.push((Occur::Should, Box::new(BoostQuery::new(Box::new(phrase), weight))));
+                    }
                     words => {
                         let terms = words.iter().map(|w| (w.position, Term::from_field_text(field, &w.text))).collect();
                         let phrase = Box::new(PhraseQuery::new_with_offset(terms));

@@ -81,6 +81,8 @@ pub struct LexicalQuery {
     pub expansion: f32,
     /// Whether the last of the words is still being typed.
     pub prefix: bool,
+    /// Whether each of the words is asked for, also those that say nothing beside others.
+    pub every: bool,
     /// Which of many words are looked up.
     pub choice: Choice,
     /// The bytes of the words that were read as a time: they are no slips of others.
@@ -142,12 +144,21 @@ pub(super) struct AskedWord {
     pub(super) compound: Option<Range<usize>>,
 }
 
-/// The words of a query with their weights, each once; `prefix` says that the last one is still being typed.
+/// The words of a query with their weights, each once.
+pub(super) fn asked_of(query: &LexicalQuery, languages: &[Language]) -> Vec<AskedWord> {
+    let stops = Some(Stops::of(&query.words)).filter(|_| !query.every);
+    asked_but(stops.as_ref(), &query.words, languages, query.prefix)
+}
+
+/// As [`asked_of`], of a text; `prefix` says that the last word is still being typed.
 pub(super) fn asked(text: &str, languages: &[Language], prefix: bool) -> Vec<AskedWord> {
+    asked_but(Some(&Stops::of(text)), text, languages, prefix)
+}
+
+fn asked_but(stops: Option<&Stops<'_>>, text: &str, languages: &[Language], prefix: bool) -> Vec<AskedWord> {
     let plain = words(text, None);
     let stemmed: Vec<Vec<Word>> = languages.iter().map(|language| words(text, Some(*language))).collect();
-    let stops = Stops::of(text);
-    let stop = |word: &Word| stops.is_stop(word);
+    let stop = |word: &Word| stops.is_some_and(|stops| stops.is_stop(word));
     let unfinished = |word: &Word| prefix && word.range.end == text.len();
     let only_stops = plain.iter().all(|word| stop(word) && !unfinished(word));
     let mut asked: Vec<AskedWord> = Vec::new();

@@ -3,7 +3,7 @@
 mod corpus;
 mod saved;
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -13,6 +13,7 @@ use super::documents::{Bulk, Documents, Texts, View};
 use super::graph::{GoOn, Graph};
 use super::grep::Pattern;
 use super::links::{self, Links, Side};
+use super::together::HavingAll;
 use super::{
     Allowed, Cancel, ChunkDoc, ChunkEntry, ChunkText, Corpus, Language, LexicalError, LexicalQuery, Meant, NoteEntry,
     NoteNo, NoteTable, Row,
@@ -387,18 +388,17 @@ impl Snapshot {
         self.words.search(query, corpus, (&row, allowed.is_none()), k)
     }
 
-    /// The notes that have all words of a query, though no chunk of theirs need have, each with a chunk that has the rarest.
-    /// None if the words are common, or many. `allowed` limits the chunks; `None` allows all.
+    /// The few notes that have all words of a query. `allowed` limits the chunks; `None` allows all.
     ///
     /// # Errors
     /// The index cannot be read, or the search is cancelled.
-    pub(crate) fn with_all(
+    pub(crate) fn having_all(
         &self,
         corpus: &Corpus<'_>,
         query: &LexicalQuery,
         allowed: Option<&Allowed<'_>>,
-    ) -> Result<BTreeMap<NoteNo, Row>, LexicalError> {
-        self.words.with_all(query, corpus, &|place| self.row_at(place, allowed))
+    ) -> Result<HavingAll, LexicalError> {
+        self.words.having_all(query, corpus, &|place| self.row_at(place, allowed))
     }
 
     /// The row of a document by its note, sequence number and position, if it is visible and allowed.

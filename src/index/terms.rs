@@ -9,7 +9,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use super::analyze::{Word, each_word, words};
+use super::analyze::{Kind, Word, each_word, words};
 use super::documents::in_words;
 use super::lexical::in_a_row;
 use super::query::{CONTEXT, asked};
@@ -117,20 +117,26 @@ pub fn holds(text: &str, phrase: &str, language: Language) -> bool {
 /// Where a text has the words of a phrase in a row, both in this language: byte ranges in order.
 pub(crate) fn runs(text: &str, phrase: &str, language: Language) -> Vec<Range<usize>> {
     let phrase = in_a_row(words(phrase, Some(language)));
-    let Some(first) = phrase.first() else { return Vec::new() };
-    let text = in_a_row(words(text, Some(language)));
-    let at = |position: usize, form: &str| {
-        let from = text.partition_point(|word| word.position < position);
-        text[from..].iter().take_while(|word| word.position == position).find(|word| word.text == form)
+    let (Some(first), Some(last)) = (phrase.first(), phrase.last()) else { return Vec::new() };
+    let found = words(text, Some(language));
+    // Where a word of the text ends that is one of the phrase: in a script without spaces more may follow its last character.
+    let end = |word: &Word, wanted: &Word| {
+        let begins = wanted.kind == Kind::Single && wanted == last && word.text.starts_with(&wanted.text);
+        let first = text[word.range.clone()].chars().next().filter(|_| begins && word.kind == Kind::Pair);
+        first.map(|c| word.range.start + c.len_utf8()).or((word.text == wanted.text).then_some(word.range.end))
+    };
+    let at = |position: usize, wanted: &Word| {
+        let from = found.partition_point(|word| word.position < position);
+        found[from..].iter().take_while(|word| word.position == position).find_map(|word| end(word, wanted))
     };
     let run = |begin: &Word| {
-        let mut range = begin.range.clone();
-        for word in &phrase {
-            range.end = range.end.max(at(begin.position + word.position - first.position, &word.text)?.range.end);
+        let mut range = begin.range.start..end(begin, first)?;
+        for word in &phrase[1..] {
+            range.end = range.end.max(at(begin.position + word.position - first.position, word)?);
         }
         Some(range)
     };
-    text.iter().filter(|word| word.text == first.text).filter_map(run).collect()
+    found.iter().filter_map(run).collect()
 }
 
 #[cfg(test)]

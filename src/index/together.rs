@@ -1,13 +1,17 @@
-//! Notes that have all words of a query, in whichever of their chunks.
+//! Notes that have all words of a query, in a row or in whichever of their chunks.
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 
 use tantivy::postings::SegmentPostings;
-use tantivy::schema::IndexRecordOption;
-use tantivy::{DocId, DocSet as _, Term};
+use tantivy::query::EnableScoring;
+use tantivy::schema::{Field, IndexRecordOption};
+use tantivy::{DocId, DocSet as _, TERMINATED, Term};
 
+use super::analyze::words;
 use super::corpus::Corpus;
 use super::documents::{View, guarded};
+use super::lexical::in_a_row;
 use super::query::{As, AskedWord, LexicalQuery, asked, in_text};
 use super::{LexicalError, NoteNo, Row};
 
@@ -16,6 +20,19 @@ use super::{LexicalError, NoteNo, Row};
 const MOST_CHUNKS: u64 = 1024;
 /// Who asks with more words describes what is sought; long notes have all of them by chance.
 const MOST_WORDS: usize = 4;
+/// So many words are looked for in a row, with those that say nothing by themselves: fewer stand so by chance.
+const IN_A_ROW: RangeInclusive<usize> = 4..=256;
+
+/// The notes that have all words of a query.
+#[derive(Debug, Default)]
+pub(crate) struct HavingAll {
+    /// Those that have them in whichever chunks, each with a chunk that has the rarest. None if the query has a single
+    /// word, or many, or the last is still being typed, or if its rarest is common.
+    pub(crate) apart: BTreeMap<NoteNo, Row>,
+    /// Those that have them in a row in the text of a chunk, each with these chunks. None if the query has few words, or if
+    /// all are common.
+    pub(crate) in_a_row: BTreeMap<NoteNo, Vec<Row>>,
+}
 
 /// Where a note's chunks are in a segment, and the chunk that has the rarest of the words.
 struct Place {
@@ -25,47 +42,93 @@ struct Place {
 }
 
 impl View {
-    /// The notes that have each of the query's words in one of their chunks, in its text or what is said around it, and a
-    /// chunk of each that has the rarest. None if the query has a single word, or many, or if its rarest is common. `row`
-    /// gives the row of a document by its numbers, if it is visible and wanted.
-    ///
-    /// A note whose chunks do not follow one another in one segment may be missed.
-    pub(super) fn with_all(
+    /// The notes that have all of the query's words. `row` gives the row of a document by its numbers, if it is visible and
+    /// wanted.
+    pub(super) fn having_all(
         &self,
         query: &LexicalQuery,
         corpus: &Corpus<'_>,
         row: &dyn Fn((u64, u64, u64)) -> Option<Row>,
-    ) -> Result<BTreeMap<NoteNo, Row>, LexicalError> {
+    ) -> Result<HavingAll, LexicalError> {
         guarded(|| {
-            let mut words: Vec<(u64, AskedWord)> = Vec::new();
-            for word in asked(&query.words, &corpus.languages()?, false) {
-                if word.as_what == As::Name && word.weight >= 1.0 || word.as_what == As::Word {
-                    // A word of a folder's name is in what is said around each chunk of its notes.
-                    let mut count = 0;
-                    for (field, _) in in_text(self.fields, query.contextual) {
-                        for form in &word.forms {
-                            count += corpus.count(&Term::from_field_text(field, form))?;
-                        }
-                    }
-                    words.push((count, word));
-                }
-            }
-            words.sort_by_key(|(count, _)| *count);
-            let few = (2..=MOST_WORDS).contains(&words.len());
-            let Some(((rarest, first), rest)) = words.split_first().filter(|_| few) else { return Ok(BTreeMap::new()) };
-            let mut found = BTreeMap::new();
-            if (1..=MOST_CHUNKS).contains(rarest) {
-                for segment in 0..self.numbers.len() {
-                    query.cancel.check()?;
-                    let mut places = self.places(query, segment, first, row)?;
-                    for (_, word) in rest {
-                        self.keep_having(query, segment, word, &mut places)?;
-                    }
-                    found.extend(places.into_iter().map(|place| (place.no, place.row)));
-                }
-            }
-            Ok(found)
+            let asked = asked(&query.words, &corpus.languages()?, false);
+            let in_a_row = self.in_a_row(query, &asked, corpus, row)?;
+            let apart = if query.prefix { BTreeMap::new() } else { self.apart(query, asked, corpus, row)? };
+            Ok(HavingAll { apart, in_a_row })
         })
+    }
+
+    /// [`HavingAll::apart`], in the text of a chunk or what is said around it.
+    ///
+    /// A note whose chunks do not follow one another in one segment may be missed.
+    fn apart(
+        &self,
+        query: &LexicalQuery,
+        asked: Vec<AskedWord>,
+        corpus: &Corpus<'_>,
+        row: &dyn Fn((u64, u64, u64)) -> Option<Row>,
+    ) -> Result<BTreeMap<NoteNo, Row>, LexicalError> {
+        let mut words: Vec<(u64, AskedWord)> = Vec::new();
+        for word in asked {
+            if word.as_what == As::Name && word.weight >= 1.0 || word.as_what == As::Word {
+                // A word of a folder's name is in what is said around each chunk of its notes.
+                let fields = in_text(self.fields, query.contextual);
+                let counts = fields.map(|(field, _)| count(&word, field, corpus));
+                words.push((counts.sum::<Result<u64, _>>()?, word));
+            }
+        }
+        words.sort_by_key(|(count, _)| *count);
+        let few = (2..=MOST_WORDS).contains(&words.len());
+        let Some(((rarest, first), rest)) = words.split_first().filter(|_| few) else { return Ok(BTreeMap::new()) };
+        let mut found = BTreeMap::new();
+        if (1..=MOST_CHUNKS).contains(rarest) {
+            for segment in 0..self.numbers.len() {
+                query.cancel.check()?;
+                let mut places = self.places(query, segment, first, row)?;
+                for (_, word) in rest {
+                    self.keep_having(query, segment, word, &mut places)?;
+                }
+                found.extend(places.into_iter().map(|place| (place.no, place.row)));
+            }
+        }
+        Ok(found)
+    }
+
+    /// [`HavingAll::in_a_row`].
+    fn in_a_row(
+        &self,
+        query: &LexicalQuery,
+        asked: &[AskedWord],
+        corpus: &Corpus<'_>,
+        row: &dyn Fn((u64, u64, u64)) -> Option<Row>,
+    ) -> Result<BTreeMap<NoteNo, Vec<Row>>, LexicalError> {
+        let mut found: BTreeMap<NoteNo, Vec<Row>> = BTreeMap::new();
+        let length = in_a_row(words(&query.words, None)).len();
+        if asked.len() < 2 || !IN_A_ROW.contains(&length) {
+            return Ok(found);
+        }
+        // Notes may write the parts of a compound as words.
+        let is_in_row =
+            |word: &&AskedWord| word.as_what != As::Beginning && word.compound.as_ref() != Some(&word.range);
+        let counts = asked.iter().filter(is_in_row).map(|word| count(word, self.fields.words, corpus));
+        let rarest = counts.collect::<Result<Vec<u64>, _>>()?.into_iter().min();
+        if !rarest.is_some_and(|rarest| (1..=MOST_CHUNKS).contains(&rarest)) {
+            return Ok(found);
+        }
+        let Some(phrase) = self.phrase(&query.words, false)? else { return Ok(found) };
+        let weight = phrase.weight(EnableScoring::disabled_from_searcher(&self.searcher))?;
+        for (reader, numbers) in self.searcher.segment_readers().iter().zip(&*self.numbers) {
+            query.cancel.check()?;
+            let mut docs = weight.scorer(reader, 1.0)?;
+            while docs.doc() != TERMINATED {
+                let numbers = numbers.of(docs.doc());
+                if let Some(row) = row(numbers).filter(|_| !reader.is_deleted(docs.doc())) {
+                    found.entry(numbers.0 as NoteNo).or_default().push(row);
+                }
+                docs.advance();
+            }
+        }
+        Ok(found)
     }
 
     /// The notes of a segment that have a word, in order of their chunks.
@@ -80,7 +143,7 @@ impl View {
         let mut places: BTreeMap<DocId, Place> = BTreeMap::new();
         for mut postings in self.postings(query, segment, word)? {
             let mut doc = postings.doc();
-            while doc != tantivy::TERMINATED {
+            while doc != TERMINATED {
                 let (no, seq, position) = numbers.of(doc);
                 let start = u32::try_from(position).ok().and_then(|position| doc.checked_sub(position));
                 let known = start.is_some_and(|start| places.contains_key(&start));
@@ -136,4 +199,9 @@ impl View {
         }
         Ok(found)
     }
+}
+
+/// How many chunks of all snapshots have a word in a field.
+fn count(word: &AskedWord, field: Field, corpus: &Corpus<'_>) -> Result<u64, LexicalError> {
+    word.forms.iter().map(|form| corpus.count(&Term::from_field_text(field, form))).sum()
 }

@@ -220,11 +220,11 @@ pub struct Boosted {
     pub date: f32,
     /// Kind of note.
     pub kind: f32,
-    /// 1 if the query is a name of the note: then its best chunk has the score 1.
+    /// 1 if the query is a name of the note: then its first chunk comes first.
     #[serde(default, skip_serializing_if = "crate::is_default")]
     pub name: f32,
-    /// 1 if the note is one of few that have all words of the query, in several passages: then its best chunk comes behind
-    /// the best two notes.
+    /// 1 if the note is one of few that have all words of the query: in a row, then that chunk comes first, or in several
+    /// passages, then its best chunk comes behind the best two notes.
     #[serde(default, skip_serializing_if = "crate::is_default")]
     pub all_words: f32,
 }

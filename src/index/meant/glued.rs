@@ -1,7 +1,10 @@
 //! Numbers that notes write otherwise than a query: apart from their unit or together with it (`400mg`, `400 mg`), with
-//! separators of thousands (`17480`, `17.480`), or at the end of a name (`solnit`, `@solnit2000`).
+//! separators of thousands (`17480`, `17.480`), in groups (`+46705550123`, `+46 70 555 01 23`), or at the end of a name
+//! (`solnit`, `@solnit2000`).
 
 use std::ops::Range;
+
+use tantivy::Term;
 
 use super::super::LexicalError;
 use super::super::corpus::Corpus;
@@ -13,6 +16,10 @@ use super::{Also, Corrected, Language, MOST_COMPLETED};
 const UNIT: usize = 4;
 /// Digits of a number that may have separators of thousands.
 const GROUPED: Range<usize> = 4..13;
+/// Least digits of a number that may be written in groups.
+const LEAST_IN_GROUPS: usize = 7;
+/// Beginnings of such a number that are looked up as phrases.
+const MOST_BEGINNINGS: usize = 64;
 /// Least letters of a name that notes have with a number, and most digits of the number: a year.
 const NAME: usize = 3;
 const MOST_DIGITS: usize = 4;
@@ -29,7 +36,7 @@ impl Corpus<'_> {
         let Some(word) = asked.get(at) else { return Ok(None) };
         let phrase = match apart(&word.plain) {
             Some(phrase) if self.shows_phrase(&phrase)? => Some(phrase),
-            _ => None,
+            _ => self.in_groups(&word.plain)?,
         };
         let forms = match asked.get(at + 1) {
             Some(unit) if is_unit(word, unit, typed) => {
@@ -43,6 +50,37 @@ impl Corpus<'_> {
         Ok(is_found.then(|| Also { forms, phrase, shown, ..Also::none(word) }))
     }
 
+    /// The groups in which notes write a long number (a telephone's, an account's), if none has it in one piece.
+    fn in_groups(&self, plain: &str) -> Result<Option<String>, LexicalError> {
+        let is_number = plain.is_ascii() && plain.bytes().filter(u8::is_ascii_digit).count() >= LEAST_IN_GROUPS;
+        let Some(fields) = self.views.first().map(|view| view.fields).filter(|_| is_number) else { return Ok(None) };
+        let count = |piece: &str| self.count(&Term::from_field_text(fields.words, piece));
+        // What is known to stand somewhere, and how much of the number it is.
+        let mut begun = if count(plain)? == 0 { vec![(String::new(), 0)] } else { Vec::new() };
+        let mut looked_up = 0;
+        while let Some((before, at)) = begun.pop() {
+            for end in at + 1..=plain.len() {
+                let piece = &plain[at..end];
+                if count(piece)? == 0 {
+                    continue;
+                }
+                let groups = if at == 0 { piece.to_owned() } else { format!("{before} {piece}") };
+                looked_up += usize::from(at > 0);
+                if looked_up > MOST_BEGINNINGS {
+                    return Ok(None);
+                }
+                if at == 0 || self.shows_phrase(&groups)? {
+                    if end == plain.len() {
+                        return Ok(Some(groups));
+                    }
+                    // The longest is gone on with first.
+                    begun.push((groups, end));
+                }
+            }
+        }
+        Ok(None)
+    }
+
     /// The words that a word is together with a number, if no snapshot has it alone.
     pub(super) fn numbered(&self, word: &AskedWord, typed: &str) -> Result<Option<Corrected>, LexicalError> {
         let is_name = word.plain.chars().count() >= NAME && word.plain.chars().all(char::is_alphabetic);
@@ -51,7 +89,7 @@ impl Corpus<'_> {
         for (text, _) in beginning_with(&self.views, fields.words, &word.plain, MOST_COMPLETED)? {
             let number = &text[word.plain.len()..];
             let is_number = (1..=MOST_DIGITS).contains(&number.len()) && number.bytes().all(|b| b.is_ascii_digit());
-            if is_number && self.shows(&tantivy::Term::from_field_text(fields.words, &text))? {
+            if is_number && self.shows(&Term::from_field_text(fields.words, &text))? {
                 forms.push((text, 1.0));
             }
         }

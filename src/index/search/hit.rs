@@ -103,11 +103,10 @@ impl<'a> Maker<'a> {
         };
         let mut passage = snippet(text, note.path.format(), &self.terms, &analyze);
         let mut match_line = (chunk.lines.0 + passage.lines_before).min(chunk.lines.1);
-        if chunk.position == 0 {
+        if let Some((is_property, said)) = said_besides(note, chunk.position, &self.terms, &passage, &analyze) {
             // The properties stand at the top.
-            if let Some(property) = in_properties(note, &self.terms, &passage, &analyze) {
-                (passage, match_line) = (property, 1);
-            }
+            match_line = if is_property { 1 } else { match_line };
+            passage = said;
         }
         let also = also.into_iter().filter_map(|pick| {
             let chunk = snapshot.chunk(pick.row)?;
@@ -162,33 +161,48 @@ impl Maker<'_> {
     }
 }
 
-/// The first property of a note that has most of the words that `passage` lacks, as `name: text`; before the passage, if
-/// that has words, too.
-fn in_properties(note: &NoteEntry, terms: &HashSet<String>, passage: &Snippet, analyze: Analyze) -> Option<Snippet> {
-    if terms.is_empty() {
+/// What a note says of itself that has most of the words which neither `passage`, of the chunk at `position`, nor the names
+/// above it have: an alias, a tag, its kind or, in its first chunk, a property; the first of equals, and whether it is a
+/// property. Before the passage, if that has words, too.
+fn said_besides(
+    note: &NoteEntry,
+    position: u32,
+    terms: &HashSet<String>,
+    passage: &Snippet,
+    analyze: Analyze,
+) -> Option<(bool, Snippet)> {
+    let mut lacks = terms.clone();
+    let headings = note.headings.get(position);
+    for shown in headings.iter().map(String::as_str).chain([note.title(), &passage.text]) {
+        analyze(shown, &mut |_, form| {
+            lacks.remove(form);
+        });
+    }
+    if lacks.is_empty() {
         return None;
     }
-    let mut lacks = terms.clone();
-    analyze(&passage.text, &mut |_, form| {
-        lacks.remove(form);
-    });
-    let shown = properties::texts(note.properties()).into_iter().map(|(name, text)| format!("{name}: {text}"));
-    let passages = shown.map(|text| snippet(&text, Format::Base, terms, analyze)).map(|shown| {
+    let named = |name: &str, text: &str| format!("{name}: {text}");
+    let names = note.aliases().map(|alias| named("alias", alias)).chain(note.tags().map(|tag| format!("#{tag}")));
+    let names = names.chain(note.kind().map(|kind| named("type", kind))).map(|text| (false, text));
+    let properties = if position == 0 { properties::texts(note.properties()) } else { Vec::new() };
+    let said = names.chain(properties.iter().map(|(name, text)| (true, named(name, text))));
+    let said = said.map(|(is_property, text)| {
         let mut known = HashSet::new();
-        analyze(&shown.text, &mut |_, form| known.extend(lacks.get(form)));
-        (known.len(), shown)
+        analyze(&text, &mut |_, form| known.extend(lacks.get(form)));
+        (known.len(), is_property, text)
     });
     // `max_by_key` would take the last.
-    let (_, mut property) =
-        passages.filter(|(known, _)| *known > 0).reduce(|best, next| if next.0 > best.0 { next } else { best })?;
+    let (_, is_property, text) =
+        said.filter(|(known, ..)| *known > 0).reduce(|best, next| if next.0 > best.0 { next } else { best })?;
+    let mut said = snippet(&text, Format::Base, terms, analyze);
     if !passage.highlights.is_empty() {
-        property.text.push_str(&format!(" {PARTED} "));
-        let shift = property.text.len() as u32;
-        property.text.push_str(&passage.text);
-        property.highlights.extend(passage.highlights.iter().map(|(start, end)| (start + shift, end + shift)));
-        property.headings.clone_from(&passage.headings);
+        said.text.push_str(&format!(" {PARTED} "));
+        let shift = said.text.len() as u32;
+        said.text.push_str(&passage.text);
+        said.highlights.extend(passage.highlights.iter().map(|(start, end)| (start + shift, end + shift)));
+        said.headings.clone_from(&passage.headings);
     }
-    Some(property)
+    Some((is_property, said))
 }
 
 /// Reads what windows are made of: each text once.

@@ -146,6 +146,7 @@ impl Parsed {
             phrases: self.phrases.clone(),
             contextual,
             prefix: self.prefix && !self.words.is_empty(),
+            every: self.is_all_required(),
             choice: Choice::Rarest(RAREST),
             time: self.time.clone(),
             ..LexicalQuery::default()

@@ -13,7 +13,7 @@ mod timed;
 mod together;
 mod wider;
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 
 pub(super) use self::conditions::conditions;
 use self::newest::{Listed, newest};
@@ -28,7 +28,8 @@ use super::ranking::{Ranking, in_order};
 use super::required::Chunks;
 use super::rows::RowSet;
 use super::{Mode, Options, Parsed};
-use crate::{Allowed, Corpus, Corrected, LexicalError, LexicalQuery, Meant, NoteNo, Row, Snapshot};
+use crate::together::HavingAll;
+use crate::{Allowed, Corpus, Corrected, LexicalError, LexicalQuery, Meant, Row, Snapshot};
 use vector::Vector;
 
 /// The warning if a query has nothing but punctuation.
@@ -142,6 +143,7 @@ pub(super) fn ranked(
     let mut rankings: Vec<Ranking> = ranked.collect();
     timed::put_first(parts, &mut rankings, &of_time);
     together::put_third(parts, &mut rankings, &having);
+    together::put_first(parts, &mut rankings, &having);
     let mut said = corrections(&meant.corrected);
     if asked && !has_time && scale.has_no_word() && !first.query.words.is_empty() {
         let found = !outside.is_empty() || rankings.iter().any(|ranking| !ranking.ranked.is_empty());
@@ -178,7 +180,7 @@ impl Begun {
             // No chunk meets the conditions.
         } else if !query.has_text() {
             match allowed.as_ref().filter(|_| query.has_conditions()) {
-                Some(allowed) => listed = newest(snapshot, allowed, query),
+                Some(allowed) => listed = newest(snapshot.notes(), Some(allowed), query),
                 None if query.signs => ranking.warnings.push(SIGNS.to_owned()),
                 None => ranking.warnings.push("the query is empty".to_owned()),
             }
@@ -202,12 +204,12 @@ impl Begun {
         part: &Part<'_>,
         corpus: &Corpus<'_>,
         words: &LexicalQuery,
-    ) -> Result<BTreeMap<NoteNo, Row>, LexicalError> {
-        if !self.lanes || self.ranking.mode != Mode::Hybrid || words.prefix {
-            return Ok(BTreeMap::new());
+    ) -> Result<HavingAll, LexicalError> {
+        if !self.lanes || self.ranking.mode != Mode::Hybrid {
+            return Ok(HavingAll::default());
         }
         let allowed = self.allowed.as_ref().map(|rows| |row: Row| rows.contains(row));
-        part.snapshot.with_all(corpus, words, allowed.as_ref().map(|allowed| allowed as &Allowed<'_>))
+        part.snapshot.having_all(corpus, words, allowed.as_ref().map(|allowed| allowed as &Allowed<'_>))
     }
 
     fn candidates(
@@ -259,19 +261,13 @@ fn fuse_into(
     }
 }
 
-/// The best of these chunks that a note has.
-fn best_of<'r>(snapshot: &Snapshot, ranked: &'r mut [Ranked], no: NoteNo) -> Option<&'r mut Ranked> {
-    let of_note = |hit: &&mut Ranked| placed(snapshot, hit.candidate.row).is_some_and(|(_, note)| note.no == no);
-    ranked.iter_mut().filter(of_note).max_by(|a, b| a.score.total_cmp(&b.score))
-}
-
 /// Appends the notes that meet `words OR condition` by the condition alone, newest first.
 fn add_rest(ranking: &mut Ranking, part: &Part<'_>, allowed: &RowSet) {
     let Part { snapshot, query, options, .. } = part;
     let note_of = |row: Row| placed(snapshot, row).map(|(_, note)| note.no);
     let known: HashSet<_> = ranking.ranked.iter().filter_map(|ranked| note_of(ranked.candidate.row)).collect();
     if known.len() <= options.limit {
-        let rest = newest(snapshot, allowed, query).into_iter().map(|(_, row)| row);
+        let rest = newest(snapshot.notes(), Some(allowed), query).into_iter().map(|(_, row)| row);
         let rest = rest.filter(|row| note_of(*row).is_none_or(|no| !known.contains(&no)));
         ranking.ranked.extend(rest.map(Ranked::unscored));
     }

@@ -394,6 +394,94 @@ fn a_note_whose_whole_name_is_the_query_comes_first() {
 }
 
 #[test]
+fn of_notes_of_one_name_the_newest_comes_first_and_each_opens_at_its_beginning() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut index = Index::open(dir.path(), builtin::DIMENSIONS).unwrap();
+    let texts = ["What was talked about.\n", "See also: weekly review, weekly review, weekly review.\n"];
+    for (no, path, day) in [
+        (1, "2026-09/Weekly review.md", date(2026, 9, 4)),
+        (2, "2026-11/Weekly review.md", date(2026, 11, 13)),
+        (3, "2026-10/Weekly review.md", date(2026, 10, 9)),
+    ] {
+        put(&mut index, no, path, &[], Some(day), &[], &texts);
+    }
+    let vault = Vault { snapshot: index.publish(1).unwrap(), _dir: dir };
+    let answer = ask(&vault, "weekly review", &Options { window_chars: 0, ..Options::default() });
+    let first: Vec<_> = answer.hits.iter().take(3).map(|hit| (&hit.path[..7], hit.line)).collect();
+    assert_eq!(first, [("2026-11", 1), ("2026-10", 1), ("2026-09", 1)]);
+}
+
+#[test]
+fn a_passage_that_has_the_words_of_a_query_in_a_row_comes_first() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut index = Index::open(dir.path(), builtin::DIMENSIONS).unwrap();
+    for no in 1..8 {
+        let text = "Disable scripts: a disabled script, running on a system. Disable this, disable scripts.\n";
+        put(&mut index, no, &format!("Disable {no}.md"), &[], None, &[], &[text]);
+    }
+    let start = ["Where to begin, and what else.\n", "It said:\nRunning scripts is disabled on this system.\n"];
+    put(&mut index, 10, "Start.md", &["start"], None, &[], &start);
+    let link = "See [what the whole manual says](x.md).\n";
+    put(&mut index, 9, "Links.md", &["start"], None, &[], &[link]);
+    let vault = Vault { snapshot: index.publish(7).unwrap(), _dir: dir };
+    let options = Options { explain: true, window_chars: 0, ..Options::default() };
+    // (query, whether the passage comes first for its words)
+    for (query, in_a_row) in [
+        ("running scripts is disabled on this system", true),
+        ("Running scripts is (disabled) on", true),
+        ("running scripts is disabled on this system -tag:start", false),
+        ("scripts running is disabled on this system", false),
+        ("is disabled on", false),
+        ("what the whole manual says", false),
+    ] {
+        let answer = ask(&vault, query, &options);
+        let hit = &answer.hits[0];
+        let lifted = hit.lanes.as_ref().unwrap().boosts.all_words > 0.0;
+        assert_eq!((hit.path == "Start.md", lifted), (in_a_row, in_a_row), "{query}: {:?}", paths(&answer));
+        assert!(!in_a_row || (hit.line, hit.match_line) == (2, 3), "{query}: {} {}", hit.line, hit.match_line);
+    }
+    // A note that is called so comes before; of more notes than three none is told from others.
+    let mut index = index;
+    let title = "Running scripts is disabled on this system";
+    put(&mut index, 11, &format!("{title}.md"), &[], None, &[], &["What to do then.\n"]);
+    for (no, lifted) in [(12, 2), (13, 0)] {
+        put(&mut index, no, &format!("{no}.md"), &[], None, &[], &[&format!("Again: {title}!\n")]);
+        let vault = Vault { snapshot: index.publish(7 + u64::from(no)).unwrap(), _dir: tempfile::tempdir().unwrap() };
+        let answer = ask(&vault, title, &options);
+        let boosts = |hit: &Hit| hit.lanes.as_ref().map(|lanes| lanes.boosts).unwrap_or_default();
+        assert_eq!(answer.hits[0].title, title);
+        assert_eq!(answer.hits.iter().filter(|hit| boosts(hit).all_words > 0.0).count(), lifted, "{no}");
+        assert!(answer.hits.is_sorted_by(|a, b| a.score >= b.score));
+    }
+}
+
+#[test]
+fn a_phrase_may_end_within_a_run_of_a_script_without_spaces() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut index = Index::open(dir.path(), builtin::DIMENSIONS).unwrap();
+    let text = "我用Python写代码，他用Rust。是的，我知道。\n";
+    put(&mut index, 1, "a.md", &[], None, &[], &[text, "我写代码。\n"]);
+    let vault = Vault { snapshot: index.publish(1).unwrap(), _dir: dir };
+    for (query, marked) in [
+        ("\"用Python写\"", Some("用Python写")),
+        ("\"是的，我\"", Some("是的，我")),
+        ("\"我知道\"", Some("我知道")),
+        ("\"Python写\"", Some("Python写")),
+        ("\"代码，他用Rust。是\"", Some("代码，他用Rust。是")),
+        ("\"用Python他\"", None),
+        ("\"是的，他\"", None),
+    ] {
+        let answer = ask(&vault, query, &Options { window_chars: 0, ..Options::default() });
+        let shown = |hit: &Hit| {
+            let highlights = hit.highlights.iter().map(|(a, b)| hit.snippet[*a as usize..*b as usize].to_owned());
+            highlights.max_by_key(String::len).unwrap_or_default()
+        };
+        assert_eq!(answer.hits.first().map(shown).as_deref(), marked, "{query}: {:?}", answer.warnings);
+        assert_eq!(answer.hits.len(), usize::from(marked.is_some()), "{query}");
+    }
+}
+
+#[test]
 fn a_note_that_alone_has_all_words_is_among_the_first() {
     let dir = tempfile::tempdir().unwrap();
     let mut index = Index::open(dir.path(), builtin::DIMENSIONS).unwrap();

@@ -48,4 +48,5 @@ fn a_phrase_is_held_where_its_words_stand_in_a_row() {
     assert!(holds("The grey herons stand.", "grey heron") && !holds("The heron is grey.", "grey heron"));
     assert!(holds("A system-level call", "system level") && !holds("A system of that level", "system level"));
     assert!(holds("anything", "--") && !holds("", "grey"));
+    assert!(holds("我用Python写代码", "用Python写") && !holds("我用Python写代码", "用Python代"));
 }

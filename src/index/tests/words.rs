@@ -273,6 +273,8 @@ fn numbers_are_found_however_their_notes_write_them() {
         "Released v2.0.1 today",
         "The numbers 2, 0 and 1, 16, and 400 of them, and mg",
         "Paint it in RAL 7016",
+        "Call +46 70 555 01 23, or 0431-555 77 88; pay to DE02 1203 0000 0000 2020 51",
+        "The numbers 46 70, 555 and 01 23",
     ];
     for (no, text) in (1..).zip(texts) {
         index.put(note(no, 1, &format!("{no}.md")), chunks(no, &[text])).unwrap();
@@ -293,12 +295,17 @@ fn numbers_are_found_however_their_notes_write_them() {
         ("1000000", 4),
         ("2.0.1", 5),
         ("RAL7016", 7),
+        ("+46705550123", 8),
+        ("04315557788", 8),
+        ("DE02120300000000202051", 8),
     ] {
         assert_eq!(find(&snapshot, words, false).0.first(), Some(&best), "{words}");
     }
     assert_eq!(corrected(&snapshot, "solnit"), pair("solnit", "solnit2000"));
     assert_eq!(corrected(&snapshot, "RAL7016 400mg"), []);
-    assert_eq!(find(&snapshot, "401mg", false).0, [0; 0]);
+    for none in ["401mg", "46705550124", "705550123460"] {
+        assert_eq!(find(&snapshot, none, false).0, [0; 0], "{none}");
+    }
 }
 
 #[test]

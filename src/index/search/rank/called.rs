@@ -1,7 +1,8 @@
 //! Notes that a query calls by name: whoever types all of a title, a file name, an alias or a path means that note, whatever
-//! its text says. Its best chunk comes first.
+//! its text says. Its first chunk comes first.
 
-use super::{Part, best_of};
+use super::Part;
+use super::newest::newest;
 use crate::search::boost::BEARERS;
 use crate::search::fuse::Ranked;
 use crate::search::rows::RowSet;
@@ -28,19 +29,19 @@ pub(super) fn called(part: &Part<'_>) -> Vec<NoteNo> {
     if notes.len() > BEARERS { Vec::new() } else { notes }
 }
 
-/// Puts the best chunk of each called note first; the first that is allowed if no lane has found any.
+/// Puts the first chunk that is allowed of each called note first, the newest note before the others. It is where a note
+/// says what it is, while its best by the lanes may be a list of links to notes with names like its own.
 pub(super) fn put_first(part: &Part<'_>, ranked: &mut Vec<Ranked>, called: &[NoteNo], allowed: Option<&RowSet>) {
-    for no in called {
-        if let Some(best) = best_of(part.snapshot, ranked, *no) {
-            (best.score, best.boosted.name) = (1.0, 1.0);
-            continue;
-        }
-        let mut rows = part.snapshot.note(*no).into_iter().flat_map(|note| note.rows.iter());
-        if let Some(row) = rows.find(|row| allowed.is_none_or(|allowed| allowed.contains(*row))) {
-            let mut first = Ranked::sure(row);
-            first.boosted.name = 1.0;
-            ranked.push(first);
-        }
+    let notes = called.iter().filter_map(|no| part.snapshot.note(*no));
+    let mut score = 1.0_f32;
+    for (_, row) in newest(notes, allowed, &part.query) {
+        let known = ranked.iter().position(|hit| hit.candidate.row == row);
+        let at = known.unwrap_or_else(|| {
+            ranked.push(Ranked::sure(row));
+            ranked.len() - 1
+        });
+        (ranked[at].score, ranked[at].boosted.name) = (score, 1.0);
+        score = score.next_down();
     }
 }
 

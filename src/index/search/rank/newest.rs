@@ -1,6 +1,7 @@
 //! Notes that are listed and not judged: the newest first, in all vaults together.
 
 use std::cmp::Reverse;
+use std::sync::Arc;
 
 use jiff::civil::Date;
 
@@ -9,16 +10,20 @@ use crate::search::Parsed;
 use crate::search::filter::{day_of, mtime_seconds};
 use crate::search::fuse::Ranked;
 use crate::search::rows::RowSet;
-use crate::{Row, Snapshot};
+use crate::{NoteEntry, Row};
 
 /// First chunks of notes, the newest first, each with the note's day and the time of its last modification.
 pub(super) type Listed = Vec<((Date, i64), Row)>;
 
-/// The first allowed chunk of each note, newest note first: by its day, then by modification time.
-pub(super) fn newest(snapshot: &Snapshot, allowed: &RowSet, query: &Parsed) -> Listed {
-    let mut notes: Vec<_> = snapshot
-        .notes()
-        .filter_map(|note| Some((note, note.rows.iter().find(|row| allowed.contains(*row))?)))
+/// The first allowed chunk (`None`: all are) of each note, newest note first: by its day, then by modification time.
+pub(super) fn newest<'n>(
+    notes: impl Iterator<Item = &'n Arc<NoteEntry>>,
+    allowed: Option<&RowSet>,
+    query: &Parsed,
+) -> Listed {
+    let is_allowed = |row: &Row| allowed.is_none_or(|allowed| allowed.contains(*row));
+    let mut notes: Vec<_> = notes
+        .filter_map(|note| Some((note, note.rows.iter().find(is_allowed)?)))
         .map(|(note, row)| {
             ((Reverse((day_of(note, &query.filter.zone), mtime_seconds(note))), note.path.as_str()), row)
         })

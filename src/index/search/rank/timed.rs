@@ -25,7 +25,7 @@ pub(super) fn rows(part: &Part<'_>, begun: &Begun) -> Result<Listed, LexicalErro
     of_time.hidden.clone_from(&query.filter.hidden);
     let Some(mut rows) = of_time.rows(snapshot, &options.cancel)? else { return Ok(Vec::new()) };
     begun.allowed.iter().for_each(|allowed| rows.keep(allowed));
-    let mut newest = newest(snapshot, &rows, query);
+    let mut newest = newest(snapshot.notes(), Some(&rows), query);
     newest.truncate(options.limit);
     Ok(newest)
 }
@@ -43,7 +43,8 @@ pub(super) fn put_first(parts: &[Part<'_>], rankings: &mut [Ranking], of_time: &
         ranking.ranked = called;
         rest.push(others);
     }
-    let mut score = 1.0;
+    let called = rankings.iter().flat_map(|ranking| &ranking.ranked);
+    let mut score = called.map(|hit| hit.score).fold(1.0, f32::min);
     for (of, row) in together(of_time) {
         let is_same = |hit: &Ranked| note_of(of, hit.candidate.row) == note_of(of, row);
         if rankings[of].ranked.iter().any(is_same) {

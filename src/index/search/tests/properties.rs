@@ -72,3 +72,28 @@ fn a_property_is_shown_beside_a_passage_that_lacks_its_words() {
     let own = ask(&vault, "person lisbon", &lexical);
     assert_eq!((own.hits[0].match_line, own.hits[0].snippet.as_str()), (6, "The person met in Lisbon."));
 }
+
+#[test]
+fn an_alias_a_tag_or_a_kind_that_was_found_is_shown() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut index = Index::open(dir.path(), builtin::DIMENSIONS).unwrap();
+    put(&mut index, 1, "Borscht.md", &["food/vegetarian"], None, &[], &["Four beetroots.\n", "Serve hot.\n"]);
+    let mut called = note(2, 1, "Elfriede.md");
+    called.texts = Said { title: "Elfriede", kind: Some("person"), aliases: &["Oma"], ..Said::default() }.pack();
+    let chunk =
+        ChunkDoc { context: "Elfriede. person.".to_owned(), ..crate::testing::chunk(2, 0, "Born in May.\n", "") };
+    index.put(called, vec![chunk]).unwrap();
+    let vault = Vault { snapshot: index.publish(1).unwrap(), _dir: dir };
+    for (query, shown) in [
+        ("vegetarian", "#food/vegetarian"),
+        ("vegetarian beetroots", "#food/vegetarian · Four beetroots."),
+        ("oma", "alias: Oma"),
+        ("person", "type: person"),
+        ("borscht", "Four beetroots."),
+        ("elfriede may", "Born in May."),
+    ] {
+        let answer = ask(&vault, query, &Options { mode: Mode::Lexical, ..Options::default() });
+        let hit = &answer.hits[0];
+        assert_eq!((hit.snippet.as_str(), hit.match_line), (shown, hit.line), "{query}");
+    }
+}

@@ -51,6 +51,17 @@ fn a_note_has_both_words_and_its_passages_one_of_them() {
 }
 
 #[test]
+fn a_word_that_says_nothing_beside_others_finds_its_passages_where_it_is_asked_for() {
+    let vault = vault();
+    let options = Options { merge: false, mode: Mode::Lexical, ..Options::default() };
+    let of_apples = |query: &str| {
+        let answer = ask(&vault, query, &options);
+        paths(&answer).iter().filter(|path| **path == "Garden/Apples.md").count()
+    };
+    assert_eq!([of_apples("the OR sun"), of_apples("the sun")], [3, 1]);
+}
+
+#[test]
 fn a_note_that_meets_a_condition_alone_is_found_though_no_lane_knows_it() {
     let vault = vault();
     for mode in [Mode::Hybrid, Mode::Lexical, Mode::Dense] {
