@@ -376,10 +376,14 @@ impl Parser<'_> {
             self.parsed.signs |= word.contains(SIGNS);
             return Ok(after);
         }
-        if negated {
+        // Nobody tells notes by a letter that they lack: it is an option of a command (`git commit -m`).
+        let is_option = negated && word.len() == 1;
+        if is_option {
+            self.warn(format!("`-{word}` is searched for as a word; `-\"{word}\"` leaves it out"));
+        } else if negated {
             self.parsed.doubtful.exclusions.push(format!("-{word}"));
         }
-        if negated && !self.as_words.exclusions {
+        if negated && !is_option && !self.as_words.exclusions {
             self.phrase(true, word)?;
         } else {
             self.push_words(word);

@@ -144,6 +144,10 @@ pub(super) fn read(parser: &mut Parser<'_>, query: &str) -> Result<(), TooMuch> 
         }
     }
     parser.parsed.required = all(required);
+    // What operators join is no text that was pasted.
+    if parser.parsed.ones().skip(1).any(|(not, one)| !not || !one.filter.asks_nothing()) {
+        parser.parsed.doubtful.exclusions.clear();
+    }
     Ok(())
 }
 

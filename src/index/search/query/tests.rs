@@ -66,6 +66,7 @@ fn what_a_pasted_text_has_is_words_where_that_is_known() {
         ("x IS NOT NULL", "x IS NOT NULL", 0, ""),
         ("NOT NULL", "NOT NULL", 0, ""),
         ("a1 NOT tag:b", "a1", 0, "NOT tag:b"),
+        ("git commit -m", "git commit m", 0, ""),
         ("a1 NOT \"b c\" AND [ERROR]", "a1 [ERROR]", 0, "NOT \"b c\" AND [ERROR]"),
         ("a1 OR -b1", "a1 b1", 0, "a1 OR -b1"),
     ] {
@@ -78,8 +79,11 @@ fn what_a_pasted_text_has_is_words_where_that_is_known() {
     let names: Vec<&str> = doubtful.brackets.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(
         (names, doubtful.exclusions),
-        (vec!["ERROR", "due"], vec!["NOT NULL".to_owned(), "-a1".to_owned(), "-b1".to_owned()])
+        // What operators join is no text.
+        (vec!["ERROR", "due"], Vec::new())
     );
+    let exclusions = parse("x NOT NULL -a1 -b NOT \"c\" -\"d\"", TODAY).doubtful.exclusions;
+    assert_eq!(exclusions, ["NOT NULL", "-a1"]);
 }
 
 #[test]
@@ -181,7 +185,7 @@ fn what_is_malformed_becomes_words_and_a_warning() {
 
 #[test]
 fn a_flood_is_refused() {
-    for operator in ["-x ", "tag:y ", "\"z\" ", "-\"z\" ", "after:never ", "prop.a:1 ", "[a:1] ", "-[a:1] ", "link:x "]
+    for operator in ["-xy ", "tag:y ", "\"z\" ", "-\"z\" ", "after:never ", "prop.a:1 ", "[a:1] ", "-[a:1] ", "link:x "]
     {
         let within = parse(&operator.repeat(MAX_TERMS), TODAY);
         assert!(within.warnings.len() <= MAX_WARNINGS, "{operator}");
