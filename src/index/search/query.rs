@@ -7,7 +7,7 @@
 //! /a regex/           a line of the text must match it; smart case
 //! -word  -"a phrase"  must not occur; -/a regex/ neither
 //! "📅"  +📅  -📅      signs that are no words: a line must have them as they are, or none may
-//! tag:a               tag `a` or below it (`a/b`)
+//! tag:a               tag `a` or below it (`a/b`); tag:(a OR b) is (tag:a OR tag:b), and so of every field
 //! path:Work           the folder, a note in it, or a glob (`path:**/archive/*`)
 //! type:daily          kind of note
 //! vault:Work          notes of this vault, or of this team
