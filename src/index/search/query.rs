@@ -306,7 +306,8 @@ impl Parser<'_> {
         let body = rest.strip_prefix('-').filter(|body| !body.starts_with('-') && !starts_blank(body));
         let (negated, body) = (body.is_some(), body.unwrap_or(rest));
         let required = body.strip_prefix('+').filter(|_| !negated);
-        if let Some(word) = required.filter(|word| word.starts_with(|c: char| c.is_alphabetic() || is_sign(c))) {
+        let begins = |c: char| c.is_alphanumeric() || is_sign(c) || "#@.".contains(c);
+        if let Some(word) = required.filter(|word| word.starts_with(begins) && !is_phone_number(word)) {
             let (word, after) = word.split_at(word_end(word));
             self.phrase(false, word)?;
             return Ok(after);
@@ -553,6 +554,12 @@ fn begins_prose(text: &str) -> bool {
 
 fn starts_blank(text: &str) -> bool {
     text.chars().next().is_none_or(char::is_whitespace)
+}
+
+/// Whether a text begins with a telephone number, but for the `+`.
+fn is_phone_number(text: &str) -> bool {
+    let number = text.chars().take_while(|c| c.is_ascii_digit() || " \u{a0}()".contains(*c));
+    number.filter(char::is_ascii_digit).nth(6).is_some()
 }
 
 /// An emoji or the like.

@@ -20,7 +20,7 @@ fn filter(with: &[(Key, &str)], without: &[(Key, &str)]) -> Filter {
 
 #[test]
 fn words_phrases_and_exclusions() {
-    let cases: [(&str, &str, &[&str], &[&str]); 25] = [
+    let cases: [(&str, &str, &[&str], &[&str]); 28] = [
         ("", "", &[], &[]),
         ("  two   words ", "two words", &[], &[]),
         ("\"a phrase\"", "", &["a phrase"], &[]),
@@ -31,7 +31,10 @@ fn words_phrases_and_exclusions() {
         ("--no-verify", "--no-verify", &[], &[]),
         ("+Word here", "here", &["Word"], &[]),
         ("+\"two words\" +", "", &["two words"], &[]),
-        ("+49 a+b -+c", "+49 a+b", &[], &["+c"]),
+        ("a+b -+c", "a+b", &[], &["+c"]),
+        ("+404 +3D +.NET +#tag", "", &["404", "3D", ".NET", "#tag"], &[]),
+        ("+46 70 555 01 23", "+46 70 555 01 23", &[], &[]),
+        ("+1 (555) 123-4567", "+1 (555) 123-4567", &[], &[]),
         ("a - b", "a b", &[], &[]),
         ("e-mail", "e-mail", &[], &[]),
         ("\"\" -\"\" ... ?!", "", &[], &[]),
