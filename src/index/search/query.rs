@@ -230,7 +230,7 @@ impl Parsed {
     }
 
     /// Those of them that a hit may show.
-    fn shown(&self) -> impl Iterator<Item = &Parsed> {
+    pub(super) fn shown(&self) -> impl Iterator<Item = &Parsed> {
         self.ones().filter(|(not, _)| !not).map(|(_, one)| one)
     }
 

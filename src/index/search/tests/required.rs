@@ -84,6 +84,9 @@ fn what_no_note_meets_is_named() {
     assert_eq!((answer.hits.len(), answer.warnings.as_slice()), (0, &["no note meets `nosuch`".to_owned()][..]));
     let answer = ask(&vault, "plan (nosuch OR neither)", &Options::default());
     assert_eq!(answer.warnings, ["no note meets `nosuch OR neither`"]);
+    let told = |query| ask(&vault, query, &Options::default()).warnings;
+    assert_eq!(told("tag:wrok OR (tag:work AND path:nosuch) OR trees"), ["no note meets `tag:wrok` or `path:nosuch`"]);
+    assert_eq!(told("trees NOT tag:wrok"), [""; 0]);
     let answer = ask(&vault, "+water +harvest", &Options::default());
     assert_eq!(answer.warnings, ["no passage has all that must occur, but a note has: ask for `water AND harvest`"]);
 }
