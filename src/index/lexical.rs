@@ -137,7 +137,7 @@ impl View {
                 Ok(postings.is_some_and(stands_on))
             };
             let mut found: Vec<String> = Vec::new();
-            for word in asked(&query.words, self.languages()?, false) {
+            for word in asked(&query.words, self.languages()?) {
                 let typed = &query.words[word.range.clone()];
                 let mut stands = false;
                 for form in &word.forms {
@@ -178,7 +178,7 @@ impl View {
     /// The words of a query that are looked up ([`Choice`]).
     fn looked_up(&self, query: &LexicalQuery, corpus: &Corpus<'_>) -> Result<Vec<AskedWord>, LexicalError> {
         // In the languages of all vaults: a word that one of them corrects must be the same word in the others.
-        let asked = asked(&query.words, &corpus.languages()?, query.prefix);
+        let asked = query.asked(&corpus.languages()?);
         let (most, fewest_chunks) = match query.choice {
             Choice::Rarest(most) if most < asked.len() => (most, 0),
             Choice::Shared(most) if most < asked.len() => (most, 2),

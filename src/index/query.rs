@@ -95,6 +95,8 @@ pub enum Choice {
     /// All.
     #[default]
     All,
+    /// Those, too, that say nothing beside others: each may be all that a chunk has of a query that ORs them.
+    Every,
     /// Of more words than these, so many that the fewest chunks have, and all that no chunk has.
     Rarest(usize),
     /// As [`Choice::Rarest`], of those that several chunks have. For chunks like the one that the words are from: a word
@@ -142,12 +144,24 @@ pub(super) struct AskedWord {
     pub(super) compound: Option<Range<usize>>,
 }
 
-/// The words of a query with their weights, each once; `prefix` says that the last one is still being typed.
-pub(super) fn asked(text: &str, languages: &[Language], prefix: bool) -> Vec<AskedWord> {
+impl LexicalQuery {
+    /// Its words with their weights, each once.
+    pub(super) fn asked(&self, languages: &[Language]) -> Vec<AskedWord> {
+        read(&self.words, languages, self.prefix, self.choice == Choice::Every)
+    }
+}
+
+/// The words of a text with their weights, each once, but for those that say nothing beside others.
+pub(super) fn asked(text: &str, languages: &[Language]) -> Vec<AskedWord> {
+    read(text, languages, false, false)
+}
+
+/// `prefix` says that the last word is still being typed, `every` that none says nothing.
+fn read(text: &str, languages: &[Language], prefix: bool, every: bool) -> Vec<AskedWord> {
     let plain = words(text, None);
     let stemmed: Vec<Vec<Word>> = languages.iter().map(|language| words(text, Some(*language))).collect();
     let stops = Stops::of(text);
-    let stop = |word: &Word| stops.is_stop(word);
+    let stop = |word: &Word| !every && stops.is_stop(word);
     let unfinished = |word: &Word| prefix && word.range.end == text.len();
     let only_stops = plain.iter().all(|word| stop(word) && !unfinished(word));
     let mut asked: Vec<AskedWord> = Vec::new();
@@ -219,7 +233,7 @@ pub(super) fn telling(text: &str, languages: &[Language]) -> HashSet<String> {
 
 /// The words of a query, in their normal forms, that are looked up as what begins with them.
 pub(super) fn beginnings(text: &str) -> Vec<String> {
-    let asked = asked(text, &[Language::default()], false);
+    let asked = asked(text, &[Language::default()]);
     asked.into_iter().filter(|word| word.as_what == As::Beginning).map(|word| word.plain).collect()
 }
 

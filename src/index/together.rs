@@ -38,7 +38,7 @@ impl View {
     ) -> Result<BTreeMap<NoteNo, Row>, LexicalError> {
         guarded(|| {
             let mut words: Vec<(u64, AskedWord)> = Vec::new();
-            for word in asked(&query.words, &corpus.languages()?, false) {
+            for word in asked(&query.words, &corpus.languages()?) {
                 if word.as_what == As::Name && word.weight >= 1.0 || word.as_what == As::Word {
                     // A word of a folder's name is in what is said around each chunk of its notes.
                     let mut count = 0;

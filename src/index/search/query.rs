@@ -146,7 +146,7 @@ impl Parsed {
             phrases: self.phrases.clone(),
             contextual,
             prefix: self.prefix && !self.words.is_empty(),
-            choice: Choice::Rarest(RAREST),
+            choice: if self.is_all_required() { Choice::Every } else { Choice::Rarest(RAREST) },
             time: self.time.clone(),
             ..LexicalQuery::default()
         }

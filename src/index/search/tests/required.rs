@@ -51,6 +51,23 @@ fn a_note_has_both_words_and_its_passages_one_of_them() {
 }
 
 #[test]
+fn each_passage_that_has_one_of_the_words_is_found() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut index = Index::open(dir.path(), builtin::DIMENSIONS).unwrap();
+    let words: Vec<String> = (b'a'..b'z').map(|letter| format!("mango{}", char::from(letter))).collect();
+    let texts: Vec<String> = words.iter().map(|word| format!("A {word}.\n")).collect();
+    let texts: Vec<&str> = texts.iter().map(String::as_str).chain(["It was late.\n", "Heron.\n"]).collect();
+    put(&mut index, 1, "1.md", &[], None, &[], &texts);
+    let vault = Vault { snapshot: index.publish(1).unwrap(), _dir: dir };
+    let options = Options { mode: Mode::Lexical, merge: false, per_note: 99, limit: 99, ..Options::default() };
+    for (query, found) in [("was OR heron", 2), ("was OR quibble", 1), (words.join(" OR ").as_str(), words.len())] {
+        let answer = ask(&vault, query, &options);
+        assert_eq!(answer.hits.len(), found, "{query}");
+        assert!(!answer.warnings.iter().any(|said| said.contains("no note has a word")), "{:?}", answer.warnings);
+    }
+}
+
+#[test]
 fn a_note_that_meets_a_condition_alone_is_found_though_no_lane_knows_it() {
     let vault = vault();
     for mode in [Mode::Hybrid, Mode::Lexical, Mode::Dense] {
