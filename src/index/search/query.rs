@@ -25,6 +25,7 @@
 //! Values with blanks are quoted (`tag:"two words"`); `-` before a condition turns it around, but not before a date.
 
 mod boolean;
+mod keyboard;
 mod slashed;
 mod unknown;
 
@@ -120,6 +121,7 @@ pub fn parse_as(query: &str, today: Date, as_words: &AsWords) -> Result<Parsed, 
     if query.len() > MAX_BYTES {
         return Err(TooMuch::Bytes { given: query.len() });
     }
+    let query = &*keyboard::plain(query);
     let mut parser = Parser { parsed: Parsed::default(), unclosed: false, as_words, today };
     if boolean::has_operators(query, as_words) {
         boolean::read(&mut parser, query)?;
