@@ -19,7 +19,7 @@ use super::corpus::Corpus;
 use super::documents::{View, guarded};
 use super::meant::{Also, MOST_COMPLETED, Meant};
 use super::nearly::beginning_with;
-use super::query::{As, AskedWord, Choice, LexicalQuery, asked, asked_of, in_text, telling, weighted};
+use super::query::{As, AskedWord, Choice, LexicalQuery, asked, in_text, telling, weighted};
 use super::{Cancel, LexicalError, NoteNo, Row};
 use vector::Best;
 
@@ -138,7 +138,7 @@ impl View {
                 Ok(postings.is_some_and(stands_on))
             };
             let mut found: Vec<String> = Vec::new();
-            for word in asked(&query.words, self.languages()?, false) {
+            for word in asked(&query.words, self.languages()?) {
                 let typed = &query.words[word.range.clone()];
                 let mut stands = false;
                 for form in &word.forms {
@@ -179,7 +179,7 @@ impl View {
     /// The words of a query that are looked up ([`Choice`]).
     fn looked_up(&self, query: &LexicalQuery, corpus: &Corpus<'_>) -> Result<Vec<AskedWord>, LexicalError> {
         // In the languages of all vaults: a word that one of them corrects must be the same word in the others.
-        let asked = asked_of(query, &corpus.languages()?);
+        let asked = query.asked(&corpus.languages()?);
         let (most, fewest_chunks) = match query.choice {
             Choice::Rarest(most) if most < asked.len() => (most, 0),
             Choice::Shared(most) if most < asked.len() => (most, 2),

@@ -17,7 +17,7 @@ use super::corpus::Corpus;
 use super::documents::guarded;
 use super::embed::builtin;
 use super::nearly::{Similar, beginning_with, similar};
-use super::query::{As, AskedWord, LexicalQuery, asked, weighted};
+use super::query::{As, AskedWord, LexicalQuery, weighted};
 use super::{Language, LexicalError};
 use compound::Compound;
 
@@ -139,7 +139,7 @@ impl Corpus<'_> {
     fn read(&self, query: &LexicalQuery) -> Result<Meant, LexicalError> {
         let (mut meant, mut tried) = (Meant::default(), 0);
         let languages = self.languages()?;
-        let asked = asked(&query.words, &languages, query.prefix);
+        let asked = query.asked(&languages);
         for (at, word) in asked.iter().enumerate() {
             query.cancel.check()?;
             let glued = if word.as_what == As::Name { self.glued(&asked, at, &query.words, &languages)? } else { None };

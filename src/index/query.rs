@@ -81,8 +81,6 @@ pub struct LexicalQuery {
     pub expansion: f32,
     /// Whether the last of the words is still being typed.
     pub prefix: bool,
-    /// Whether each of the words is asked for, also those that say nothing beside others.
-    pub every: bool,
     /// Which of many words are looked up.
     pub choice: Choice,
     /// The bytes of the words that were read as a time: they are no slips of others.
@@ -97,6 +95,8 @@ pub enum Choice {
     /// All.
     #[default]
     All,
+    /// Those, too, that say nothing beside others: each may be all that a chunk has of a query that ORs them.
+    Every,
     /// Of more words than these, so many that the fewest chunks have, and all that no chunk has.
     Rarest(usize),
     /// As [`Choice::Rarest`], of those that several chunks have. For chunks like the one that the words are from: a word
@@ -144,21 +144,24 @@ pub(super) struct AskedWord {
     pub(super) compound: Option<Range<usize>>,
 }
 
-/// The words of a query with their weights, each once.
-pub(super) fn asked_of(query: &LexicalQuery, languages: &[Language]) -> Vec<AskedWord> {
-    let stops = Some(Stops::of(&query.words)).filter(|_| !query.every);
-    asked_but(stops.as_ref(), &query.words, languages, query.prefix)
+impl LexicalQuery {
+    /// Its words with their weights, each once.
+    pub(super) fn asked(&self, languages: &[Language]) -> Vec<AskedWord> {
+        read(&self.words, languages, self.prefix, self.choice == Choice::Every)
+    }
 }
 
-/// As [`asked_of`], of a text; `prefix` says that the last word is still being typed.
-pub(super) fn asked(text: &str, languages: &[Language], prefix: bool) -> Vec<AskedWord> {
-    asked_but(Some(&Stops::of(text)), text, languages, prefix)
+/// The words of a text with their weights, each once, but for those that say nothing beside others.
+pub(super) fn asked(text: &str, languages: &[Language]) -> Vec<AskedWord> {
+    read(text, languages, false, false)
 }
 
-fn asked_but(stops: Option<&Stops<'_>>, text: &str, languages: &[Language], prefix: bool) -> Vec<AskedWord> {
+/// `prefix` says that the last word is still being typed, `every` that none says nothing.
+fn read(text: &str, languages: &[Language], prefix: bool, every: bool) -> Vec<AskedWord> {
     let plain = words(text, None);
     let stemmed: Vec<Vec<Word>> = languages.iter().map(|language| words(text, Some(*language))).collect();
-    let stop = |word: &Word| stops.is_some_and(|stops| stops.is_stop(word));
+    let stops = Stops::of(text);
+    let stop = |word: &Word| !every && stops.is_stop(word);
     let unfinished = |word: &Word| prefix && word.range.end == text.len();
     let only_stops = plain.iter().all(|word| stop(word) && !unfinished(word));
     let mut asked: Vec<AskedWord> = Vec::new();
@@ -230,7 +233,7 @@ pub(super) fn telling(text: &str, languages: &[Language]) -> HashSet<String> {
 
 /// The words of a query, in their normal forms, that are looked up as what begins with them.
 pub(super) fn beginnings(text: &str) -> Vec<String> {
-    let asked = asked(text, &[Language::default()], false);
+    let asked = asked(text, &[Language::default()]);
     asked.into_iter().filter(|word| word.as_what == As::Beginning).map(|word| word.plain).collect()
 }
 

@@ -93,7 +93,7 @@ impl Counted {
 /// it has no words. With `contextual`, contexts take part; questions beside them have the weight `expansion`.
 pub fn asked_for(words: &str, languages: &[Language], contextual: bool, expansion: f32) -> Vec<AskedTerm> {
     let mut terms: BTreeMap<u32, AskedTerm> = BTreeMap::new();
-    for word in asked(words, languages, false) {
+    for word in asked(words, languages) {
         for (field, weight) in Field::ALL.into_iter().zip([1.0, if contextual { CONTEXT } else { 0.0 }, expansion]) {
             for form in word.forms.iter().filter(|_| weight > 0.0) {
                 let term = AskedTerm::new(field, form);

@@ -51,7 +51,7 @@ impl View {
         row: &dyn Fn((u64, u64, u64)) -> Option<Row>,
     ) -> Result<HavingAll, LexicalError> {
         guarded(|| {
-            let asked = asked(&query.words, &corpus.languages()?, false);
+            let asked = asked(&query.words, &corpus.languages()?);
             let in_a_row = self.in_a_row(query, &asked, corpus, row)?;
             let apart = if query.prefix { BTreeMap::new() } else { self.apart(query, asked, corpus, row)? };
             Ok(HavingAll { apart, in_a_row })

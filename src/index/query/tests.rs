@@ -36,14 +36,15 @@ fn a_query_asks_for_each_word_once() {
         ("a.b", true, &[("a", As::Name, 0.5), ("ab", As::Unfinished, 1.0), ("b", As::Unfinished, 0.5)]),
     ];
     for (query, prefix, expected) in table {
-        let got = asked(query, &LANGUAGES, prefix);
+        let words = query.to_owned();
+        let got = LexicalQuery { words, prefix, ..LexicalQuery::default() }.asked(&LANGUAGES);
         let got: Vec<(String, As, f32)> = got.iter().map(|w| (w.forms.join(" "), w.as_what, w.weight)).collect();
         let expected: Vec<_> =
             expected.iter().map(|(forms, what, weight)| ((*forms).to_owned(), *what, *weight)).collect();
         assert_eq!(got, expected, "{query}");
     }
     let flood = (0..1000).map(|i| format!("w{i} ")).collect::<String>();
-    assert_eq!(asked(&flood, &LANGUAGES, false).len(), MOST_WORDS);
+    assert_eq!(asked(&flood, &LANGUAGES).len(), MOST_WORDS);
 }
 
 #[test]
@@ -73,7 +74,7 @@ fn a_stop_word_that_is_written_as_a_name_is_a_word() {
         ("the garden. It was late", "garden late"),
         ("where do I find A plan", "find plan"),
     ] {
-        let asked = asked(query, &[Language::English], false);
+        let asked = asked(query, &[Language::English]);
         let forms: Vec<&str> = asked.iter().map(|word| word.forms[0].as_str()).collect();
         assert_eq!(forms.join(" "), expected, "{query}");
         assert!(asked.iter().all(|word| telling(query, &[Language::English]).contains(&word.forms[0])), "{query}");

@@ -262,7 +262,7 @@ impl Filter {
                 push_new(&mut self.without, (key, checked(key, value.trim())?));
                 Ok(())
             }
-            _ => Err("a date cannot be excluded with `-`".to_owned()),
+            _ => Err(format!("`NOT {}:{value}` leaves out days, `-` does not", key.name())),
         }
     }
 

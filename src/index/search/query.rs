@@ -7,7 +7,7 @@
 //! /a regex/           a line of the text must match it; smart case
 //! -word  -"a phrase"  must not occur; -/a regex/ neither
 //! "📅"  +📅  -📅      signs that are no words: a line must have them as they are, or none may
-//! tag:a               tag `a` or below it (`a/b`)
+//! tag:a               tag `a` or below it (`a/b`); tag:(a OR b) is (tag:a OR tag:b), and so of every field
 //! path:Work           the folder, a note in it, or a glob (`path:**/archive/*`)
 //! type:daily          kind of note
 //! vault:Work          notes of this vault, or of this team
@@ -25,6 +25,7 @@
 //! Values with blanks are quoted (`tag:"two words"`); `-` before a condition turns it around, but not before a date.
 
 mod boolean;
+mod keyboard;
 mod slashed;
 mod unknown;
 
@@ -120,6 +121,7 @@ pub fn parse_as(query: &str, today: Date, as_words: &AsWords) -> Result<Parsed, 
     if query.len() > MAX_BYTES {
         return Err(TooMuch::Bytes { given: query.len() });
     }
+    let query = &*keyboard::plain(query);
     let mut parser = Parser { parsed: Parsed::default(), unclosed: false, as_words, today };
     if boolean::has_operators(query, as_words) {
         boolean::read(&mut parser, query)?;
@@ -146,8 +148,7 @@ impl Parsed {
             phrases: self.phrases.clone(),
             contextual,
             prefix: self.prefix && !self.words.is_empty(),
-            every: self.is_all_required(),
-            choice: Choice::Rarest(RAREST),
+            choice: if self.is_all_required() { Choice::Every } else { Choice::Rarest(RAREST) },
             time: self.time.clone(),
             ..LexicalQuery::default()
         }
@@ -232,7 +233,7 @@ impl Parsed {
     }
 
     /// Those of them that a hit may show.
-    fn shown(&self) -> impl Iterator<Item = &Parsed> {
+    pub(super) fn shown(&self) -> impl Iterator<Item = &Parsed> {
         self.ones().filter(|(not, _)| !not).map(|(_, one)| one)
     }
 
@@ -308,7 +309,8 @@ impl Parser<'_> {
         let body = rest.strip_prefix('-').filter(|body| !body.starts_with('-') && !starts_blank(body));
         let (negated, body) = (body.is_some(), body.unwrap_or(rest));
         let required = body.strip_prefix('+').filter(|_| !negated);
-        if let Some(word) = required.filter(|word| word.starts_with(|c: char| c.is_alphabetic() || is_sign(c))) {
+        let begins = |c: char| c.is_alphanumeric() || is_sign(c) || "#@.".contains(c);
+        if let Some(word) = required.filter(|word| word.starts_with(begins) && !is_phone_number(word)) {
             let (word, after) = word.split_at(word_end(word));
             self.phrase(false, word)?;
             return Ok(after);
@@ -379,10 +381,14 @@ impl Parser<'_> {
             self.parsed.signs |= word.contains(SIGNS);
             return Ok(after);
         }
-        if negated {
+        // Nobody tells notes by a letter that they lack: it is an option of a command (`git commit -m`).
+        let is_option = negated && word.len() == 1;
+        if is_option {
+            self.warn(format!("`-{word}` is searched for as a word; `-\"{word}\"` leaves it out"));
+        } else if negated {
             self.parsed.doubtful.exclusions.push(format!("-{word}"));
         }
-        if negated && !self.as_words.exclusions {
+        if negated && !is_option && !self.as_words.exclusions {
             self.phrase(true, word)?;
         } else {
             self.push_words(word);
@@ -562,6 +568,12 @@ fn begins_prose(text: &str) -> bool {
 
 fn starts_blank(text: &str) -> bool {
     text.chars().next().is_none_or(char::is_whitespace)
+}
+
+/// Whether a text begins with a telephone number, but for the `+`.
+fn is_phone_number(text: &str) -> bool {
+    let number = text.chars().take_while(|c| c.is_ascii_digit() || " \u{a0}()".contains(*c));
+    number.filter(char::is_ascii_digit).nth(6).is_some()
 }
 
 /// An emoji or the like.

@@ -107,10 +107,16 @@ pub(super) fn ranked(
     let Some(first) = parts.first() else { return Ok((Vec::new(), Scale::of(outside))) };
     let words = first.query.asked_of(&first.options);
     let mut begun = parts.iter().map(Begun::new).collect::<Result<Vec<_>, _>>()?;
-    if outside.is_empty() && begun.iter().all(|begun| begun.allowed.as_ref().is_some_and(RowSet::is_empty)) {
-        let why = emptied::emptied(parts, teams)?;
-        begun.iter_mut().take(1).for_each(|begun| begun.ranking.warnings.extend(why.clone()));
-    }
+    let nothing = outside.is_empty() && begun.iter().all(|begun| begun.allowed.as_ref().is_some_and(RowSet::is_empty));
+    let unmet = if nothing {
+        emptied::emptied(parts, teams)?
+    } else if teams.is_empty() {
+        emptied::idle(parts)?
+    } else {
+        // What a team has besides is not known here.
+        None
+    };
+    begun.iter_mut().take(1).for_each(|begun| begun.ranking.warnings.extend(unmet.clone()));
     let meant = match &first.query.meant {
         _ if !begun.iter().any(Begun::asks_words) => Meant::default(),
         Some(meant) => meant.clone(),

@@ -5,10 +5,12 @@
 //! all asked for. Parentheses without an operator are punctuation, also around a condition, and a query all in capitals
 //! has operators only if they stand between all of its words: `DO NOT ENTER` is a text, `API OR SDK` is not.
 
+use std::borrow::Cow;
+
 use super::slashed::slashed;
 use super::{
-    AsWords, CLOSING, Field, OPENING, Parsed, Parser, TooMuch, bracketed, dated_end, starts_blank, strip_quote,
-    word_end,
+    AsWords, BRACKETED, CLOSING, Field, OPENING, Parsed, Parser, TooMuch, bracketed, dated_end, starts_blank,
+    strip_quote, word_end,
 };
 
 /// Parentheses within each other; what is deeper is punctuation.
@@ -83,12 +85,13 @@ enum Token<'a> {
     Not,
     Open,
     Close,
-    Piece(&'a str),
+    /// With the field, `tag:`, of the parentheses that it is in, or nothing.
+    Piece(&'a str, &'a str),
 }
 
 /// A piece between blanks, or the chains in a pair of parentheses.
 enum Item<'a> {
-    Piece(&'a str),
+    Piece(Cow<'a, str>),
     Group(Vec<Chain<'a>>),
 }
 
@@ -106,16 +109,19 @@ pub(super) fn has_operators(query: &str, as_words: &AsWords) -> bool {
     }
     let tokens = tokens(query, as_words);
     let is_capital = |token: &Token<'_>| match token {
-        Token::Piece(piece) => piece.starts_with(OPENING) || !piece.chars().any(char::is_lowercase),
+        Token::Piece(_, piece) => piece.starts_with(OPENING) || !piece.chars().any(char::is_lowercase),
         _ => true,
     };
-    let side_by_side = |pair: &[Token<'_>]| matches!(pair, [Token::Piece(_), Token::Piece(_) | Token::Not]);
+    let side_by_side = |pair: &[Token<'_>]| matches!(pair, [Token::Piece(..), Token::Piece(..) | Token::Not]);
     tokens.iter().any(|token| matches!(token, Token::And | Token::Or | Token::Not))
         && !(tokens.iter().all(is_capital) && tokens.windows(2).any(side_by_side))
 }
 
-/// Whether a word is a parenthesis before a condition, a phrase or what must not occur.
+/// Whether a word is a parenthesis before a condition, a phrase or what must not occur, or behind a field.
 fn opens_condition(word: &str) -> bool {
+    if opening(word).is_some_and(|(_, field, _)| !field.is_empty()) {
+        return true;
+    }
     let Some(inner) = word.strip_prefix('(').map(|inner| inner.trim_start_matches('(')) else { return false };
     let body =
         inner.strip_prefix('-').filter(|body| body.starts_with(char::is_alphabetic) || strip_quote(body).is_some());
@@ -127,7 +133,7 @@ fn opens_condition(word: &str) -> bool {
 pub(super) fn read(parser: &mut Parser<'_>, query: &str) -> Result<(), TooMuch> {
     let tokens = tokens(query, parser.as_words);
     let excluded = tokens.windows(2).filter_map(|pair| match pair {
-        [Token::Not, Token::Piece(word)] if begins_word(word) => Some(format!("NOT {word}")),
+        [Token::Not, Token::Piece("", word)] if begins_word(word) => Some(format!("NOT {word}")),
         _ => None,
     });
     parser.parsed.doubtful.exclusions.extend(excluded);
@@ -140,16 +146,20 @@ pub(super) fn read(parser: &mut Parser<'_>, query: &str) -> Result<(), TooMuch> 
     let mut required = Vec::new();
     for chain in chains {
         match free(chain) {
-            Ok(pieces) => pieces.into_iter().try_for_each(|piece| parser.tokens(piece))?,
+            Ok(pieces) => pieces.iter().try_for_each(|piece| parser.tokens(piece))?,
             Err(chain) => required.extend(parser.chain(chain, false)?),
         }
     }
     parser.parsed.required = all(required);
+    // What operators join is no text that was pasted.
+    if parser.parsed.ones().skip(1).any(|(not, one)| !not || !one.filter.asks_nothing()) {
+        parser.parsed.doubtful.exclusions.clear();
+    }
     Ok(())
 }
 
 /// The pieces of a chain that has no operator, which are free words; else the chain.
-fn free(mut chain: Chain<'_>) -> Result<Vec<&str>, Chain<'_>> {
+fn free(mut chain: Chain<'_>) -> Result<Vec<Cow<'_, str>>, Chain<'_>> {
     let alone = matches!(&chain[..], [all] if matches!(&all[..], [(false, _)]));
     let item = if alone { chain.pop().and_then(|mut all| all.pop()) } else { None };
     match item {
@@ -178,7 +188,7 @@ impl Parser<'_> {
             let mut together = Vec::new();
             for (not, item) in operands {
                 let part = match item {
-                    Item::Piece(piece) => self.one(piece, negated ^ not)?,
+                    Item::Piece(piece) => self.one(&piece, negated ^ not)?,
                     Item::Group(chains) => {
                         let parts = chains.into_iter().map(|chain| self.chain(chain, negated ^ not));
                         all(parts.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
@@ -268,11 +278,17 @@ impl<'a> Reader<'a, '_> {
         let mut not = false;
         while self.takes(Token::Not) {
             not = !not;
-            self.dangling |= !matches!(self.peek(), Some(Token::Not | Token::Piece(_) | Token::Open));
+            self.dangling |= !matches!(self.peek(), Some(Token::Not | Token::Piece(..) | Token::Open));
         }
         match self.peek()? {
-            Token::Piece(piece) => {
+            Token::Piece(field, piece) => {
                 self.at += 1;
+                let negated = piece.strip_prefix('-').filter(|_| !field.is_empty());
+                let piece = match negated {
+                    Some(piece) => Cow::Owned(format!("-{field}{piece}")),
+                    None if field.is_empty() => Cow::Borrowed(piece),
+                    None => Cow::Owned(format!("{field}{piece}")),
+                };
                 Some((not, Item::Piece(piece)))
             }
             Token::Open => {
@@ -292,26 +308,43 @@ fn begins_word(text: &str) -> bool {
     text.starts_with(char::is_alphanumeric) && !named
 }
 
+/// The parenthesis that a text begins with: whether it is negated, the field before it (`tag:`), and what follows.
+fn opening(text: &str) -> Option<(bool, &str, &str)> {
+    let body = text.strip_prefix('-').unwrap_or(text);
+    let not = body.len() < text.len();
+    if let Some(after) = body.strip_prefix('(') {
+        return Some((not, "", after));
+    }
+    // It is repeated before each piece, so it must not be long.
+    let (name, after) = body.split_at(body.bytes().take(BRACKETED).position(|b| b == b':')?);
+    let is_field = !name.contains(char::is_whitespace) && Field::named(name).is_some();
+    let after = after.strip_prefix(":(").filter(|_| is_field)?;
+    Some((not, &body[..=name.len()], after))
+}
+
 /// Cuts a query at blanks and parentheses outside of quotes and brackets.
 fn tokens<'a>(query: &'a str, as_words: &AsWords) -> Vec<Token<'a>> {
-    let (mut tokens, mut depth, mut unclosed) = (Vec::new(), 0, false);
+    let (mut tokens, mut depth, mut unclosed, mut fields) = (Vec::new(), 0, false, vec![""]);
     let mut rest = query.trim_start();
-    while let Some(first) = rest.chars().next() {
-        if first == '(' || rest.starts_with("-(") {
+    while !rest.is_empty() {
+        let of_group = fields.last().copied().unwrap_or_default();
+        if let Some((not, field, after)) = opening(rest) {
             if depth < MAX_DEPTH {
-                tokens.extend((first == '-').then_some(Token::Not));
+                tokens.extend(not.then_some(Token::Not));
                 tokens.push(Token::Open);
+                fields.push(if field.is_empty() { of_group } else { field });
             }
             depth = depth.saturating_add(1);
-            rest = rest[if first == '(' { 1 } else { 2 }..].trim_start();
+            rest = after.trim_start();
             continue;
         }
-        if first == ')' {
+        if let Some(after) = rest.strip_prefix(')') {
             if (1..=MAX_DEPTH).contains(&depth) {
                 tokens.push(Token::Close);
+                fields.pop();
             }
             depth = depth.saturating_sub(1);
-            rest = rest[1..].trim_start();
+            rest = after.trim_start();
             continue;
         }
         let (piece, after) = rest.split_at(piece_end(rest, depth > 0, &mut unclosed));
@@ -319,7 +352,7 @@ fn tokens<'a>(query: &'a str, as_words: &AsWords) -> Vec<Token<'a>> {
             "AND" => Token::And,
             "OR" => Token::Or,
             "NOT" if !(as_words.exclusions && begins_word(after.trim_start())) => Token::Not,
-            _ => Token::Piece(piece),
+            _ => Token::Piece(of_group, piece),
         });
         rest = after.trim_start();
     }

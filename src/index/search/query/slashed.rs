@@ -24,7 +24,7 @@ impl LinePattern {
     ///
     /// # Errors
     /// It is no regular expression.
-    pub(super) fn new(typed: &str) -> Result<Self, PatternError> {
+    pub(in crate::search) fn new(typed: &str) -> Result<Self, PatternError> {
         let pattern = Pattern::new(&typed.replace(r"\/", "/"), Rules::default())?;
         Ok(LinePattern { typed: format!("/{typed}/").into(), pattern: Arc::new(pattern) })
     }

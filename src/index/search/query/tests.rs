@@ -20,7 +20,7 @@ fn filter(with: &[(Key, &str)], without: &[(Key, &str)]) -> Filter {
 
 #[test]
 fn words_phrases_and_exclusions() {
-    let cases: [(&str, &str, &[&str], &[&str]); 25] = [
+    let cases: [(&str, &str, &[&str], &[&str]); 28] = [
         ("", "", &[], &[]),
         ("  two   words ", "two words", &[], &[]),
         ("\"a phrase\"", "", &["a phrase"], &[]),
@@ -31,7 +31,10 @@ fn words_phrases_and_exclusions() {
         ("--no-verify", "--no-verify", &[], &[]),
         ("+Word here", "here", &["Word"], &[]),
         ("+\"two words\" +", "", &["two words"], &[]),
-        ("+49 a+b -+c", "+49 a+b", &[], &["+c"]),
+        ("a+b -+c", "a+b", &[], &["+c"]),
+        ("+404 +3D +.NET +#tag", "", &["404", "3D", ".NET", "#tag"], &[]),
+        ("+46 70 555 01 23", "+46 70 555 01 23", &[], &[]),
+        ("+1 (555) 123-4567", "+1 (555) 123-4567", &[], &[]),
         ("a - b", "a b", &[], &[]),
         ("e-mail", "e-mail", &[], &[]),
         ("\"\" -\"\" ... ?!", "", &[], &[]),
@@ -66,6 +69,7 @@ fn what_a_pasted_text_has_is_words_where_that_is_known() {
         ("x IS NOT NULL", "x IS NOT NULL", 0, ""),
         ("NOT NULL", "NOT NULL", 0, ""),
         ("a1 NOT tag:b", "a1", 0, "NOT tag:b"),
+        ("git commit -m", "git commit m", 0, ""),
         ("a1 NOT \"b c\" AND [ERROR]", "a1 [ERROR]", 0, "NOT \"b c\" AND [ERROR]"),
         ("a1 OR -b1", "a1 b1", 0, "a1 OR -b1"),
     ] {
@@ -78,8 +82,11 @@ fn what_a_pasted_text_has_is_words_where_that_is_known() {
     let names: Vec<&str> = doubtful.brackets.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(
         (names, doubtful.exclusions),
-        (vec!["ERROR", "due"], vec!["NOT NULL".to_owned(), "-a1".to_owned(), "-b1".to_owned()])
+        // What operators join is no text.
+        (vec!["ERROR", "due"], Vec::new())
     );
+    let exclusions = parse("x NOT NULL -a1 -b NOT \"c\" -\"d\"", TODAY).doubtful.exclusions;
+    assert_eq!(exclusions, ["NOT NULL", "-a1"]);
 }
 
 #[test]
@@ -192,7 +199,7 @@ fn what_is_malformed_becomes_words_and_a_warning() {
 
 #[test]
 fn a_flood_is_refused() {
-    for operator in ["-x ", "tag:y ", "\"z\" ", "-\"z\" ", "after:never ", "prop.a:1 ", "[a:1] ", "-[a:1] ", "link:x "]
+    for operator in ["-xy ", "tag:y ", "\"z\" ", "-\"z\" ", "after:never ", "prop.a:1 ", "[a:1] ", "-[a:1] ", "link:x "]
     {
         let within = parse(&operator.repeat(MAX_TERMS), TODAY);
         assert!(within.warnings.len() <= MAX_WARNINGS, "{operator}");

@@ -64,3 +64,10 @@ pub(in crate::search) fn conditions(query: &Parsed) -> Vec<Condition> {
     }
     all
 }
+
+/// Each condition on the note that stands between AND, OR and NOT, and under no NOT; but for the vault, whose names are
+/// checked where vaults are known.
+pub(super) fn alternatives(query: &Parsed) -> Vec<Condition> {
+    let shown = query.shown().skip(1).filter(|one| one.filter.vaults().next().is_none());
+    shown.flat_map(|one| conditions(&Parsed { filter: one.filter.clone(), ..Parsed::default() })).collect()
+}

@@ -1,6 +1,6 @@
 //! Why the conditions of a query leave nothing: which of them no note meets.
 
-use super::conditions::conditions;
+use super::conditions::{Condition, alternatives, conditions};
 use super::{Part, allowed};
 use crate::LexicalError;
 use crate::search::Parsed;
@@ -18,16 +18,7 @@ pub(super) fn emptied(parts: &[Part<'_>], teams: &[String]) -> Result<Option<Str
         |filter: &Filter| filter.vaults().next().is_some() && teams.iter().any(|team| filter.admits_team(team));
     let mut conditions = parts.first().map(|part| conditions(&part.query)).unwrap_or_default();
     conditions.retain(|condition| !names_team(&condition.alone.filter));
-    let mut unmet = Vec::new();
-    for condition in &conditions {
-        let mut is_met = false;
-        for Part { snapshot, query, options, .. } in parts {
-            is_met |= condition.is_met((snapshot, None), query, options)?;
-        }
-        if !is_met {
-            unmet.push(condition.typed.as_str());
-        }
-    }
+    let unmet = unmet(parts, &conditions)?;
     if unmet.is_empty()
         && let Some(of_note) = parts.first().and_then(|part| of_note(&part.query))
     {
@@ -43,8 +34,37 @@ pub(super) fn emptied(parts: &[Part<'_>], teams: &[String]) -> Result<Option<Str
     Ok(match (&unmet[..], names.len()) {
         ([], 0 | 1) => None,
         ([], _) => Some(format!("notes meet each of these conditions, but none meets all: {}", names.join(", "))),
-        (unmet, _) => Some(format!("no note meets {}", unmet.join(" or "))),
+        (unmet, _) => Some(none_meets(unmet)),
     })
+}
+
+/// The warning about conditions between AND, OR and NOT that no note meets, though the query leaves some.
+///
+/// # Errors
+/// As [`emptied`].
+pub(super) fn idle(parts: &[Part<'_>]) -> Result<Option<String>, LexicalError> {
+    let alternatives = parts.first().map(|part| alternatives(&part.query)).unwrap_or_default();
+    let unmet = unmet(parts, &alternatives)?;
+    Ok((!unmet.is_empty()).then(|| none_meets(&unmet)))
+}
+
+fn none_meets(unmet: &[&str]) -> String {
+    format!("no note meets {}", unmet.join(" or "))
+}
+
+/// Those of the conditions, as typed, that no note meets.
+fn unmet<'c>(parts: &[Part<'_>], conditions: &'c [Condition]) -> Result<Vec<&'c str>, LexicalError> {
+    let mut unmet = Vec::new();
+    for condition in conditions {
+        let mut is_met = false;
+        for Part { snapshot, query, options, .. } in parts {
+            is_met = is_met || condition.is_met((snapshot, None), query, options)?;
+        }
+        if !is_met {
+            unmet.push(condition.typed.as_str());
+        }
+    }
+    Ok(unmet)
 }
 
 /// What asks a note, and not one passage of it, for each of several phrases.

@@ -8,7 +8,7 @@ use jiff::civil::Date;
 use super::allowed;
 use crate::search::filter::Filter;
 use crate::search::limits::MAX_PHRASE_WORDS;
-use crate::search::query::{AsWords, Required};
+use crate::search::query::{AsWords, LinePattern};
 use crate::search::{Options, Parsed};
 use crate::{LexicalError, Snapshot};
 use note::Private;
@@ -22,7 +22,7 @@ pub type Shown<'a> = (&'a str, &'a Snapshot, Option<Arc<Private>>);
 /// The query as its asker means it, which `parse` reads again if some signs are words:
 ///
 /// - brackets, if no note has a property of that name; what `teams` have besides is not known here;
-/// - exclusions, if notes have all words of the query, these among them, but none has all others without these.
+/// - exclusions, if a passage that has all other words writes one of them with its sign.
 ///
 /// # Errors
 /// `parse` fails, or a word index cannot be read, or the search is cancelled.
@@ -61,23 +61,23 @@ pub fn settled<E: From<LexicalError>>(
     let is_long = query.words.split_whitespace().nth(MAX_PHRASE_WORDS).is_some();
     if !excluded.is_empty() && !is_long {
         let words = parse(&AsWords { exclusions: true, ..as_words })?;
-        let (having, others) = (having_all(&words, vaults, options)?, asks_besides(&query));
-        let (are, leave) = if excluded.len() > 1 { ("are", "leave") } else { ("is", "leaves") };
+        let (are, leave, them) = if excluded.len() > 1 { ("are", "leave", "one") } else { ("is", "leaves", "it") };
         let excluded = excluded.join(", ");
-        said.extend(if having > 0 && (!others || having_all(&query, vaults, options)? == 0) {
+        said.extend(if is_written(&query, vaults, options)? {
             query = words;
-            let why = if others { "no note has the other words without" } else { "the query has no other words" };
             Some(format!(
-                "{excluded} {are} searched for as words, because {why}; what stands in quotes is left out: `-\"word\"`"
+                "{excluded} {are} searched for as words, because a note writes {them} so; what stands in quotes is left out: \
+                 `-\"word\"`"
             ))
-        } else if !others {
-            Some(format!("the query only leaves out {excluded}: of the other notes the newest are listed"))
-        } else {
+        } else if query.has_text() {
             match having_all(&without_operator(words), vaults, options)? {
                 0 => None,
                 1 => Some(format!("{excluded} {leave} out a note that has all other words")),
                 n => Some(format!("{excluded} {leave} out {n} notes that have all other words")),
             }
+        } else {
+            let only = query.filter.asks_nothing();
+            only.then(|| format!("the query only leaves out {excluded}: of the other notes the newest are listed"))
         });
     }
     query.warnings.extend(said);
@@ -110,13 +110,21 @@ fn is_property(name: &str, vaults: &[Shown<'_>], options: &Options) -> Result<bo
     Ok(false)
 }
 
-/// Whether a query asks for anything but that words must not occur.
-fn asks_besides(query: &Parsed) -> bool {
-    let required = || query.required.iter().flat_map(Required::parts);
-    query.has_text()
-        || !query.filter.asks_nothing()
-        || !query.patterns.is_empty()
-        || required().any(|part| !matches!(part, Required::Not(_)))
+/// Whether a passage that has all other words of the query has one of the exclusions as it was typed, sign and all.
+fn is_written(query: &Parsed, vaults: &[Shown<'_>], options: &Options) -> Result<bool, LexicalError> {
+    for typed in &query.doubtful.exclusions {
+        let Ok(line) = LinePattern::new(&format!(r"(?:^|\W){}(?:\W|$)", regex::escape(typed))) else { continue };
+        let word = typed.trim_start_matches("NOT ").trim_start_matches('-');
+        // Of another option of the command (`-f`) it need not have the letter.
+        let words: Vec<&str> = query.words.split(' ').filter(|other| other.len() > 1).chain([word]).collect();
+        let words = words.join(" ");
+        let patterns = query.patterns.iter().cloned().chain([(true, line)]).collect();
+        let asked = Parsed { words, patterns, without: Vec::new(), required: None, ..query.clone() };
+        if having_all(&asked, vaults, options)? > 0 {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// How many notes have a passage that meets the query and has each of its words.

@@ -42,6 +42,11 @@ fn operators_bind_as_people_expect() {
         ("tag:z OR ([status:\"in progress\"])", "", "tag:z OR [status:\"in progress\"]"),
         ("(tag:z OR [status:in progress])", "", "tag:z OR [status:in progress]"),
         ("boats AND 📅", "boats", "boats AND 📅"),
+        ("tag:(a OR b) boats", "boats", "tag:a OR tag:b"),
+        ("tag:(a OR (#b AND \"c d\")) AND e1", "e1", "(tag:a OR (tag:#b AND tag:\"c d\")) AND e1"),
+        ("boats -path:(Old OR Work)", "boats", "NOT (path:Old OR path:Work)"),
+        ("tag:(a NOT b) OR prop.due:(<2026 OR null)", "", "(tag:a AND NOT tag:b) OR (prop.due:<2026 OR prop.due:null)"),
+        ("NOT on:(today)", "", "NOT on:today"),
     ] {
         assert_eq!(read(query), (words.to_owned(), required.to_owned(), 0), "{query}");
     }
@@ -75,6 +80,8 @@ fn conditions_in_parentheses_are_conditions() {
         ("boats (-sails)", "boats -sails"),
         ("boats (\"dry dock\")", "boats \"dry dock\""),
         ("boats (prop.status:done)", "boats prop.status:done"),
+        ("tag:(a b) boats", "tag:a tag:b boats"),
+        ("path:(Work) tag:(-a)", "path:Work -tag:a"),
     ] {
         assert_eq!(parse(query, TODAY), parse(as_if, TODAY), "{query}");
     }
@@ -102,7 +109,7 @@ fn a_flood_is_refused_or_read() {
     assert_eq!(parse(&format!("{within} OR x"), TODAY), Err(TooMuch::Terms { given: MAX_TERMS + 1 }));
     let deep = format!("{}a1 OR b1{}", "(".repeat(20_000), ")".repeat(20_000));
     assert_eq!(read(&deep).1, "a1 OR b1");
-    for flood in ["( OR ", "NOT ", "-(", ") AND ", "(( x"] {
+    for flood in ["( OR ", "tag:(", "tag:( ", "NOT ", "-(", ") AND ", "(( x"] {
         assert!(parse(&flood.repeat(10_000), TODAY).is_ok(), "{flood}");
     }
 }
