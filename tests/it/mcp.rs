@@ -648,6 +648,9 @@ fn what_costs_needs_leave_and_the_users_word() {
             && stats["average_context_length"].as_f64().unwrap() > 0.0,
         "{stats}"
     );
+    // Others still have the template's; this one is current.
+    let again = assistant.data("reindex_with_context", json!({ "path": "Long.md", "confirm": true }));
+    assert_eq!(again["status"], "nothing_to_do", "{again}");
     // Over the budget of a rebuild nothing begins either.
     place.configure(&format!(
         "{}[mcp]\nallow_spending = true\n[budget]\nrebuild = 0\nrebuild_tokens = 0\n",
