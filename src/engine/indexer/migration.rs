@@ -103,12 +103,14 @@ impl EmbedderMigration {
     pub(super) fn poll(&mut self, around: Around<'_>) -> Option<Effect> {
         let job = (self.job, self.ticket);
         match &mut self.stage {
+            Stage::Closed { .. } | Stage::Opening { .. } | Stage::Filling(_)
+                if self.job > 0 && self.actor.is_cancelled(self.job) =>
+            {
+                self.give_up("it was cancelled; `situated resume` has it tried again".to_owned());
+            }
             Stage::Closed { at, why } if *at <= machine::now() && around.looked && !around.at_work => {
                 self.stage = Stage::Opening { why: why.take() };
                 self.open(around.pipeline);
-            }
-            Stage::Filling(_) if self.job > 0 && self.actor.is_cancelled(self.job) => {
-                self.give_up("it was cancelled; `situated resume` has it tried again".to_owned());
             }
             Stage::Filling(fill) => match fill.poll(&self.actor, around, job, self.consent.is_agreed()) {
                 Ok(()) if !fill.is_full() || around.at_work => {}
