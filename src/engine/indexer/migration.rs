@@ -21,7 +21,7 @@ use super::{ActorContext, Event};
 use crate::EngineError;
 use crate::consent::ConsentState;
 use crate::decide::NotePipeline;
-use crate::embedding::Service;
+use crate::embedding::{Service, has_dimensions};
 use crate::jobs::Ended;
 use fill::Held;
 pub(super) use fill::{Fill, forget_run, with_embedder};
@@ -139,8 +139,10 @@ impl EmbedderMigration {
         }
         let (actor, wanted, ticket) = (self.actor.clone(), self.config.clone(), self.ticket);
         // If it is the one that served, after a yes was taken back or at another address, nobody has to be asked.
-        let served = &pipeline.service.embedder;
-        let known = (wanted.identity(served.dimensions()) == served.identity()).then(|| served.dimensions());
+        let (served, asked) = (&pipeline.service.embedder, pipeline.service.config().dimensions);
+        let dimensions = served.dimensions();
+        let is_it = has_dimensions(&wanted, dimensions, asked) && wanted.identity(dimensions) == served.identity();
+        let known = is_it.then_some(dimensions);
         let open = move || {
             let result = Service::open(&actor.engine, &wanted, known);
             // The indexer may have ended meanwhile.
