@@ -369,8 +369,9 @@ pub(super) struct ContextStats {
     pub(super) model: String,
     /// Tokens that the contexts took.
     pub(super) total_tokens_used: u64,
-    /// What they cost in dollars, as far as prices are known.
-    pub(super) estimated_cost: f64,
+    /// What they cost in dollars, as far as prices are known; absent if none is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) estimated_cost: Option<f64>,
     /// Contexts whose price is not known.
     pub(super) unpriced_contexts: u64,
     /// `ready`, `in_progress`, `paused` or `held`.
