@@ -126,7 +126,7 @@ impl From<CallError> for RpcError {
             CallError::Cancelled => RpcError::new(ErrorKind::Cancelled, message),
             CallError::Timeout(_) => RpcError::new(ErrorKind::Timeout, message),
             CallError::NotConfigured(_) => RpcError::new(ErrorKind::NotConfigured, message)
-                .hint("`situated config show --origin` says what is in force; `situated doctor` tries the provider"),
+                .hint("`situated config show --origin` says what is in force"),
             CallError::Forbidden(_) => RpcError::new(ErrorKind::Forbidden, message),
             CallError::TooDear(_) => RpcError::new(ErrorKind::Forbidden, message).hint(
                 "the user's configuration says so: `[mcp] allow_spending` and `[budget]`, then `situated call reload`",
