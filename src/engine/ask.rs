@@ -138,7 +138,7 @@ impl Author {
         batch: bool,
     ) -> Answers {
         let ending = match completion.finish {
-            Finish::Length => Ending::Cut,
+            Finish::Length | Finish::Broken => Ending::Cut,
             Finish::Refusal => Ending::Refused,
             Finish::Stop | Finish::Other => Ending::Whole,
         };

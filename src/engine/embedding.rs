@@ -217,7 +217,7 @@ impl Serving {
             EmbedProvider::Static => self.identity.starts_with("static ") && self.path == config.path,
             EmbedProvider::Transformer => self.identity.starts_with("transformer ") && self.model == config.model,
             _ => {
-                config.dimensions.is_none_or(|wanted| wanted as usize == self.dimensions)
+                has_dimensions(config, self.dimensions, self.asked_dimensions)
                     && config.identity(self.dimensions) == self.identity
             }
         }
@@ -251,6 +251,12 @@ impl Serving {
             ..now.clone()
         }
     }
+}
+
+/// Whether an embedder has the dimensions that a configuration asks for; it was `asked` for as many, or for none. How
+/// many one has that is asked for none only its provider knows.
+pub(super) fn has_dimensions(config: &EmbedConfig, dimensions: usize, asked: Option<u32>) -> bool {
+    config.dimensions.map_or(asked.is_none(), |wanted| wanted as usize == dimensions)
 }
 
 /// The folder of the static table that serves the store in `dir`.

@@ -241,9 +241,17 @@ impl Handle {
     }
 
     /// Begins to rebuild a scope; with `dry_run` only says how much that is. With `batch` contexts go through the
-    /// provider's batch interface, which is cheaper and slower.
-    pub fn rebuild(&self, scope: Scope, dry_run: bool, batch: bool, audience: Audience) -> Result<Job, CallError> {
-        work::rebuild(self, scope, dry_run, batch, audience)
+    /// provider's batch interface, which is cheaper and slower; with `stale` only those are written that are not as they
+    /// should be.
+    pub fn rebuild(
+        &self,
+        scope: Scope,
+        dry_run: bool,
+        batch: bool,
+        stale: bool,
+        audience: Audience,
+    ) -> Result<Job, CallError> {
+        work::rebuild(self, scope, dry_run, batch, stale, audience)
     }
 
     /// The state of teams' collections.

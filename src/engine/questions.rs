@@ -200,17 +200,20 @@ async fn cancelled(cancel: &Cancel) {
 
 /// What a limit of the budget means for a question.
 fn refusal(refused: &OverBudget) -> String {
+    let tomorrow = |limit: &u64, needed: &u64| if needed > limit { "" } else { "ask again tomorrow, or " };
     match refused {
         OverBudget::Day { limit, spent, needed } => format!(
-            "today's budget ({}, {} spent or reserved) leaves too little for this, which may take {}: ask again \
-             tomorrow, or raise `budget.day`",
+            "today's budget ({}, {} spent or reserved) leaves too little for this, which may take {}: {}raise \
+             `budget.day`",
             dollars(*limit),
             dollars(*spent),
-            dollars(*needed)
+            dollars(*needed),
+            tomorrow(limit, needed)
         ),
-        OverBudget::DayTokens { limit, spent, .. } => format!(
-            "today's tokens for models of unknown price ({limit}, {spent} used) leave too few for this: ask again \
-             tomorrow, raise `budget.day_tokens`, or give the model's price in `[context.models]`"
+        OverBudget::DayTokens { limit, spent, needed } => format!(
+            "today's tokens for models of unknown price ({limit}, {spent} used) leave too few for this: {}raise \
+             `budget.day_tokens`, or give the model's price in `[context.models]`",
+            tomorrow(limit, needed)
         ),
         other => other.to_string(),
     }

@@ -248,17 +248,17 @@ pub(super) async fn stats(asked: params::OfVault, caller: &Caller) -> Result<Too
         llm_provider: clean::line(&stats.provider),
         model: clean::line(&stats.model),
         total_tokens_used: stats.tokens,
+        // What has no known price is not said to cost nothing.
         estimated_cost: (stats.micro_dollars > 0 || stats.unpriced == 0).then_some(stats.micro_dollars as f64 / 1e6),
         unpriced_contexts: stats.unpriced,
         status: reindex::status(&stats.status).replace("idle", "ready"),
     };
-    let cost = told.estimated_cost.map_or("price unknown".to_owned(), |cost| format!("about ${cost:.4}"));
+    let by = if told.model.is_empty() { String::new() } else { format!(" ({} {})", told.llm_provider, told.model) };
+    let cost = told.estimated_cost.map_or_else(String::new, |cost| format!(", about ${cost:.4}"));
     let text = format!(
-        "{} chunks, {} with a context that a model wrote ({} {}), {} as they should be, {} failed. {} tokens, {cost}; {} of unknown price. {}.",
+        "{} chunks, {} with a context that a model wrote{by}, {} as they should be, {} failed. {} tokens{cost}; {} of unknown price. {}.",
         told.total_entities,
         told.contextualized_entities,
-        told.llm_provider,
-        told.model,
         told.processed_chunks,
         told.failed_chunks,
         told.total_tokens_used,

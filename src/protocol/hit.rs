@@ -223,8 +223,8 @@ pub struct Boosted {
     /// 1 if the query is a name of the note: then its first chunk comes first.
     #[serde(default, skip_serializing_if = "crate::is_default")]
     pub name: f32,
-    /// 1 if the note is one of few that have all words of the query: in a row, then that chunk comes first, or in several
-    /// passages, then its best chunk comes behind the best two notes.
+    /// 1 if the note is one of few that have all words of the query: in a row, then that chunk comes behind the best note,
+    /// or in several passages, then its best chunk comes behind the best two notes.
     #[serde(default, skip_serializing_if = "crate::is_default")]
     pub all_words: f32,
 }

@@ -69,6 +69,9 @@ pub struct RebuildRequest {
     /// Have the provider's batch interface write the contexts: cheaper and slower.
     #[serde(skip_serializing_if = "is_default")]
     pub batch: bool,
+    /// Only have those contexts written that are not as they should be.
+    #[serde(skip_serializing_if = "is_default")]
+    pub stale: bool,
     /// Who asks: assistants pay only with leave, and private notes are left out.
     #[serde(skip_serializing_if = "is_default")]
     pub audience: Audience,

@@ -358,7 +358,7 @@ impl SlowEmbedder {
         let background = runtime.background().map_err(EmbedError::Local)?;
         let urgent = runtime.urgent().map_err(EmbedError::Local)?;
         let said = config.dimensions.map(|dimensions| dimensions as usize);
-        let dimensions = if let Some(dimensions) = dimensions.or(said) {
+        let dimensions = if let Some(dimensions) = said.or(dimensions) {
             dimensions
         } else {
             let (client, word) = (client.clone(), vec![vec!["dimensions".to_owned()]]);

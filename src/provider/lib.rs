@@ -133,7 +133,9 @@ pub enum Finish {
     Length,
     /// Declined, by the model or by a filter.
     Refusal,
-    /// Something else.
+    /// By an error, or for something other than an answer, as the call of a tool.
+    Broken,
+    /// Something else, or nothing was said.
     Other,
 }
 

@@ -185,7 +185,13 @@ fn a_kill_before_it_arrives_hands_it_in_anew() {
     let mut daemon = spawn(&place);
     daemon.wait_idle();
     assert_done(&place, &mut daemon);
-    assert_bought_once(&model, &mut daemon);
+    assert_eq!((model.batches().submitted(), model.batches().answered()), (vec![NOTES as usize], NOTES));
+    let rebuild = spent(&mut daemon, "rebuild");
+    assert_eq!(
+        (rebuild.calls, rebuild.contexts, rebuild.unsettled_calls),
+        (NOTES + 1, CHUNKS, 0),
+        "it may have arrived"
+    );
 }
 
 #[test]

@@ -8,7 +8,7 @@ use protocol::contexts::{GenerateRequest, Offer, OfferedWork, StartContextsReque
 use protocol::envelope::ErrorKind;
 use protocol::jobs::{JobKind, JobState, RebuildRequest};
 use protocol::search::SearchRequest;
-use protocol::status::RunState;
+use protocol::status::{RunState, Status};
 
 use crate::contexts::{ATLAS, SMALL_CHUNKS, start, wait_written};
 use crate::model::Model;
@@ -428,4 +428,19 @@ fn a_reranker_that_costs_judges_what_the_user_asks_it_to_until_it_is_agreed_to()
     assert_eq!(place.run(&["contexts", "stop"]).status.code(), Some(0));
     daemon.ask(&query("heron lagoon"));
     assert_eq!(reranker.asked().len(), 2);
+}
+
+#[test]
+fn an_embedder_that_no_budget_allows_is_not_offered() {
+    let server = Vectors::start(24);
+    let place = Place::with(&[("Atlas rollout.md", ATLAS)]);
+    let of_budget = |budget: &str| format!("{}[budget]\nrebuild = {budget}\n", asking_embedder(&server, "m"));
+    place.configure(&of_budget("0.000001"));
+    let mut daemon = place.spawn(&["run"]);
+    let is_told = |status: &Status| status.problems.iter().any(|problem| problem.contains("`budget.rebuild`"));
+    let status = daemon.wait_for("a refusal", is_told);
+    assert_eq!((status.contexts.offers, server.texts().len()), (Vec::new(), 0));
+    place.configure(&of_budget("5.0"));
+    daemon.reload();
+    assert!(!of_vectors(&mut daemon).agreed);
 }

@@ -192,6 +192,22 @@ fn one_embedder_takes_over_from_another_and_back_whatever_dies() {
 }
 
 #[test]
+fn other_dimensions_and_none_are_taken_over_as_another_embedder_is() {
+    let server = Vectors::start(24);
+    let place = Place::with(&NOTES);
+    place.configure(&server.config("openai", "m", "dimensions = 24"));
+    let mut daemon = place.spawn(&["run"]);
+    wait_served_by(&mut daemon, "openai m 24");
+    for (more, dimensions) in [("dimensions = 16", 16), ("", 32)] {
+        server.dimensions(dimensions);
+        place.configure(&server.config("openai", "m", more));
+        daemon.reload();
+        wait_served_by(&mut daemon, &format!("openai m {dimensions}"));
+        assert_eq!(dense(&mut daemon, "sourdough patience kitchen").warnings, [""; 0]);
+    }
+}
+
+#[test]
 fn wrong_dimensions_and_other_refusals_are_told_and_the_old_one_serves() {
     let server = Vectors::start(24);
     let place = Place::with(&NOTES);

@@ -650,6 +650,9 @@ fn what_costs_needs_leave_and_the_users_word() {
     );
     // A price that is not known is no price of 0.
     assert_eq!(stats.get("estimated_cost").is_none(), stats["unpriced_contexts"] != 0, "{stats}");
+    // Others still have the template's; this one is current.
+    let again = assistant.data("reindex_with_context", json!({ "path": "Long.md", "confirm": true }));
+    assert_eq!(again["status"], "nothing_to_do", "{again}");
     // Over the budget of a rebuild nothing begins either.
     place.configure(&format!(
         "{}[mcp]\nallow_spending = true\n[budget]\nrebuild = 0\nrebuild_tokens = 0\n",

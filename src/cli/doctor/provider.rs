@@ -221,7 +221,7 @@ fn ask(
 
 fn ending(finish: Finish) -> Ending {
     match finish {
-        Finish::Length => Ending::Cut,
+        Finish::Length | Finish::Broken => Ending::Cut,
         Finish::Refusal => Ending::Refused,
         Finish::Stop | Finish::Other => Ending::Whole,
     }

@@ -214,10 +214,10 @@ impl<'a> Reader<'a> {
                 self.problem(prefix, &name.span(), form(prefix, section));
                 continue;
             };
-            let types = format!("{CHUNK_TYPES}.{}", name.get_ref());
-            let (kind, full) = if section == CHUNK { (CHUNK_TYPES, types.as_str()) } else { (section, section) };
+            let kind = if section == CHUNK { CHUNK_TYPES } else { section };
+            let full = format!("{prefix}.{}", name.get_ref());
             let name = self.placed(name.get_ref().to_string(), &name.span());
-            found.push(self.table(name, kind, full, table));
+            found.push(self.table(name, kind, &full, table));
         }
         found
     }
@@ -304,6 +304,8 @@ impl<'a> Reader<'a> {
         let full = if prefix.is_empty() { name.to_owned() } else { format!("{prefix}.{name}") };
         let message = if is_a_key(section, name) {
             format!("no key stands in this file; {}", units::where_keys_go(section))
+        } else if section == CONTEXT && matches!(name, PROMPT | MODELS) {
+            format!("`{CONTEXT}.{name}` holds for all generations; none has its own")
         } else {
             format!("there is no such key; {}", advice(section, name))
         };

@@ -383,6 +383,10 @@ fn relations_are_checked() {
             "5:1 generation.other.model models \"m\": output: missing",
         ),
         ("[generation.default]\nmodel = \"m\"", "1:13 generation.default `default` is the one"),
+        (
+            "[[generation.b.prompt]]\nkind = \"*\"\ninstructions = \"x\"",
+            "1:16 generation.b.prompt `context.prompt` holds for all generations",
+        ),
     ] {
         let problems = bench.problems(text, &[]);
         assert!(

@@ -223,12 +223,12 @@ fn sync(handle: &Handle, asked: SyncRequest) -> Result<Reply, RpcError> {
 }
 
 fn rebuild(handle: &Handle, asked: RebuildRequest) -> Result<Reply, RpcError> {
-    let RebuildRequest { vault, path, dry_run, batch, audience, wait, progress: _ } = asked;
+    let RebuildRequest { vault, path, dry_run, batch, stale, audience, wait, progress: _ } = asked;
     let wait = wait && !dry_run;
     if wait {
         handle.check_pause()?;
     }
-    let job = handle.rebuild(Scope { vault, path }, dry_run, batch, audience)?;
+    let job = handle.rebuild(Scope { vault, path }, dry_run, batch, stale, audience)?;
     if wait { Ok(Reply::Wait(job.job)) } else { done::<RebuildRequest>(&job) }
 }
 

@@ -15,12 +15,12 @@ use crate::interrupted::{Interrupted, budget_message};
 use crate::now_s;
 use context::cost;
 use context::cost::Usage;
-use context::plan::{PendingContext, Reason};
+use context::plan::PendingContext;
 use context::prompt::Prompt;
 use note::VaultPath;
 use note::fingerprint::ContextKey;
-use provider::ledger::{OverBudget, Purpose};
-use provider::spender::{Purchase, StandingReservation};
+use provider::ledger::OverBudget;
+use provider::spender::{Purchase, Reserved, StandingReservation};
 use provider::{Account, Batches};
 
 /// Questions on their way to the disk, and what they may cost together.
@@ -36,9 +36,10 @@ pub(super) async fn draft(
     batches: &Batches,
     files: &Files,
     control: &mut watch::Receiver<Control>,
+    account: &Account,
     job: BatchJob,
 ) -> Result<Option<(State, StandingReservation)>, Halt> {
-    let BatchJob { run, vault, pipeline, wanted, rebuild, .. } = job;
+    let BatchJob { pipeline, wanted, .. } = job;
     let most = (batches.most_requests() as u64, PART_BYTES.min(Batches::MOST_BYTES));
     let mut sheet = Sheet { draft: Draft::begin(files, most)?, micro_dollars: Some(0), tokens: 0 };
     for (path, pending) in wanted {
@@ -60,35 +61,38 @@ pub(super) async fn draft(
         files.remove()?;
         return Ok(None);
     }
-    let account = Account {
-        vault: vault.name.as_str().into(),
-        reason: Reason::Rebuild,
-        rebuild: Some(rebuild),
-        ..Account::of(&author.spender, Purpose::Rebuild(run))
-    };
-    let purchase = Purchase {
-        account,
-        provider: author.model.provider.name(),
-        model: author.model.id.as_str().into(),
-        micro_dollars: sheet.micro_dollars,
-        tokens: sheet.tokens,
-    };
-    let reserved = machine::blocking(move || purchase.account.spender.reserve(&purchase)).await;
-    let reserved = match reserved.map_err(|_| Halt::Gone)? {
-        Ok(reserved) => reserved,
-        Err(refused) => {
+    let reserved = match reserve(author, account.clone(), sheet.micro_dollars, sheet.tokens).await {
+        Ok(Ok(reserved)) => reserved,
+        Ok(Err(refused)) => {
             files.remove()?;
-            let why = match &refused {
-                OverBudget::Io(_) => return Err(Halt::Store(budget_message(&refused))),
-                _ => format!("{}; nothing was handed in", Interrupted::Budget(refused)),
-            };
+            let why = format!("{}; nothing was handed in", Interrupted::Budget(refused));
             return Err(Halt::End(End::Stopped(why)));
+        }
+        Err(halt) => {
+            files.remove()?;
+            return Err(halt);
         }
     };
     let state = State::new((author.model.provider.name(), batches.host()), &author.model.id, now_s(), parts);
     // Before this nothing can have been handed in, so a failure gives the reservation back.
     files.save(&state)?;
     Ok(Some((state, reserved.stand())))
+}
+
+/// Reserves what questions may cost, or says why the budget does not allow that.
+pub(super) async fn reserve(
+    author: &Author,
+    account: Account,
+    micro_dollars: Option<u64>,
+    tokens: u64,
+) -> Result<Result<Reserved, OverBudget>, Halt> {
+    let (provider, model) = (author.model.provider.name(), author.model.id.as_str().into());
+    let purchase = Purchase { account, provider, model, micro_dollars, tokens };
+    let reserved = machine::blocking(move || purchase.account.spender.reserve(&purchase)).await;
+    match reserved.map_err(|_| Halt::Gone)? {
+        Err(refused @ OverBudget::Io(_)) => Err(Halt::Store(budget_message(&refused))),
+        reserved => Ok(reserved),
+    }
 }
 
 /// Writes the questions about a note; blocks. A note that has changed is left to be asked about alone.

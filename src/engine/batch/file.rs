@@ -85,6 +85,9 @@ pub(super) struct Part {
     /// again.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) gone: bool,
+    /// How often it may have arrived and was not found, and counts as bought.
+    #[serde(default)]
+    pub(super) unfound: u32,
     /// Whether its answers were taken, by this process.
     #[serde(skip)]
     pub(super) taken: bool,
@@ -97,7 +100,7 @@ impl Part {
     /// A part of one question, whose lines begin at `offset`.
     fn new(offset: u64) -> Self {
         let (gone, taken, given_up) = (false, false, false);
-        Part { offset, count: 1, left_out: HashSet::new(), stage: Stage::Open, gone, taken, given_up }
+        Part { offset, count: 1, left_out: HashSet::new(), stage: Stage::Open, gone, unfound: 0, taken, given_up }
     }
 
     /// How many questions are handed in.

@@ -27,6 +27,11 @@ struct Handed {
 
 /// Hands in what a note's first chunk waits for.
 fn hand(bench: &Bench, record: &NoteRecord) -> Handed {
+    hand_within(bench, record, u64::MAX)
+}
+
+/// The same, with a budget in micro-dollars.
+fn hand_within(bench: &Bench, record: &NoteRecord, budget: u64) -> Handed {
     let (control, controlled) = watch::channel(Control::Go);
     let told: Arc<Mutex<Vec<BatchEvent>>> = Arc::default();
     let heard = told.clone();
@@ -37,7 +42,7 @@ fn hand(bench: &Bench, record: &NoteRecord) -> Handed {
         vault: bench.vault.clone(),
         pipeline: bench.pipeline(),
         wanted: vec![(record.path.clone(), pending)],
-        rebuild: (u64::MAX, u64::MAX),
+        rebuild: (budget, u64::MAX),
         control: controlled,
         tell: Arc::new(move |event| heard.lock().push(event)),
     });
@@ -184,9 +189,73 @@ fn a_batch_of_which_nobody_knows_whether_it_arrived_is_not_handed_in_again() {
     let gone = (Duration::ZERO, Say::This(What::Reply(404, Vec::new(), body.to_string().into_bytes())));
     let list = |data: &[Value]| say(&json!({ "data": data, "has_more": false }));
     bench.answer([(Duration::ZERO, Say::This(What::Reset)), list(&[status("in_progress")]), gone]);
-    bench.answer([list(&[]), list(&[])]);
+    bench.answer((0..5).map(|_| list(&[])));
     bench.drive(60 * SECOND);
-    assert!(matches!(handed.told.lock().last(), Some(BatchEvent::End(End::Done))));
+    assert!(matches!(handed.told.lock().last(), Some(BatchEvent::End(End::OneByOne(_)))));
     let asked = bench.model.asked();
     assert_eq!(asked.iter().filter(|url| url.ends_with("/batches")).count(), 1, "{asked:?}");
+}
+
+/// What happens to a batch whenever it is handed in, whereupon the provider lists none.
+fn never_found(hand_in: &What) -> (Bench, Handed) {
+    let bench = bench();
+    let record = bench.save("a.md", &report(2));
+    let handed = hand(&bench, &record);
+    for looks in [5, 10, 20, 40] {
+        bench.answer([(Duration::ZERO, Say::This(hand_in.clone()))]);
+        bench.answer((0..looks).map(|_| say(&json!({ "data": [], "has_more": false }))));
+    }
+    (bench, handed)
+}
+
+#[test]
+fn each_time_that_a_batch_may_have_arrived_counts_as_bought_and_there_are_few() {
+    let cases = [
+        What::Reset,
+        What::Cut,
+        What::Reply(504, Vec::new(), Vec::new()),
+        What::Reply(200, Vec::new(), b"{\"id\":\"msgbatch_1\"}".to_vec()),
+    ];
+    for case in cases {
+        let (bench, handed) = never_found(&case);
+        bench.drive(SECOND);
+        let spent = || bench.shared.spender.ledger().spent_by_rebuild("v", RUN).micro_dollars;
+        let once = spent();
+        bench.drive(3600 * SECOND);
+        let asked = bench.model.asked();
+        assert_eq!(asked.iter().filter(|url| url.ends_with("/batches")).count(), 3, "{case:?}: {asked:?}");
+        assert_eq!((spent(), bench.reserved()), (3 * once, 0), "{case:?}");
+        assert!(once > 0 && matches!(handed.told.lock().last(), Some(BatchEvent::End(End::OneByOne(_)))), "{case:?}");
+        let is_told = |event: &BatchEvent| matches!(event, BatchEvent::Phase(phase) if phase.contains("looked for:"));
+        assert!(handed.told.lock().iter().any(is_told), "{case:?}");
+    }
+}
+
+#[test]
+fn a_batch_that_may_have_arrived_counts_as_bought_when_it_is_given_up() {
+    let (bench, handed) = never_found(&What::Reset);
+    bench.drive(SECOND);
+    let once = bench.shared.spender.ledger().spent_by_rebuild("v", RUN).micro_dollars;
+    handed.control.send(Control::Cancel).unwrap();
+    bench.drive(600 * SECOND);
+    assert_eq!(bench.shared.spender.ledger().spent_by_rebuild("v", RUN).micro_dollars, once);
+    assert!(once > 0 && bench.reserved() == 0);
+}
+
+#[test]
+fn a_batch_is_not_handed_in_again_beyond_the_budget() {
+    let once = {
+        let (bench, _handed) = never_found(&What::Reset);
+        bench.drive(SECOND);
+        bench.shared.spender.ledger().spent_by_rebuild("v", RUN).micro_dollars
+    };
+    let bench = bench();
+    let record = bench.save("a.md", &report(2));
+    bench.answer([(Duration::ZERO, Say::This(What::Reset))]);
+    bench.answer((0..5).map(|_| say(&json!({ "data": [], "has_more": false }))));
+    let handed = hand_within(&bench, &record, 2 * once - 1);
+    bench.drive(600 * SECOND);
+    let asked = bench.model.asked();
+    assert_eq!(asked.iter().filter(|url| url.ends_with("/batches")).count(), 1, "{asked:?}");
+    assert!(matches!(handed.told.lock().last(), Some(BatchEvent::End(End::OneByOne(_)))));
 }

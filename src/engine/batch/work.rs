@@ -10,7 +10,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::sleep;
 
-use super::draft::draft;
+use super::draft::{draft, reserve};
 use super::file::{Files, Item, Part, Stage, State};
 use super::judge;
 use super::look::Shown;
@@ -22,7 +22,7 @@ use context::prompt::Prompt;
 use note::VaultPath;
 use provider::ledger::{Purpose, Settled};
 use provider::spender::StandingReservation;
-use provider::{BatchState, Batches, Failure, FailureKind, SubmittedBatch};
+use provider::{Account, BatchState, Batches, Failure, FailureKind, SubmittedBatch};
 use store::Store;
 
 /// The first pause between two polls of a batch; each is twice the one before, up to [`LONGEST_PAUSE`].
@@ -39,9 +39,18 @@ const CLOCKS_DIFFER: i64 = 600;
 /// (<https://docs.claude.com/en/docs/build-with-claude/batch-processing>).
 const KEPT: i64 = 29 * 24 * 60 * 60;
 
-/// How often a batch that may have been handed in is looked for before it is handed in again: the provider may take
-/// a moment to list it.
-const LOOKS: u32 = 2;
+/// How often a batch that may have been handed in is looked for, at longer and longer pauses, before it is handed in
+/// again: the provider may take a moment to list it. Twice as often each further time.
+const LOOKS: u32 = 5;
+
+/// How often a part is handed in, if it may have arrived each time and is never found.
+const MOST_UNFOUND: u32 = 3;
+
+/// Why a part that the provider had has no answers.
+const LOST: &str = "the provider has lost a batch, or thrown its answers away";
+
+/// Why a part has none that was not found.
+const UNFOUND: &str = "whether a batch arrived at the provider is not known, so it counts as bought";
 
 /// Carries a batch out, or on.
 pub(crate) async fn carry_out(author: Author, job: BatchJob) {
@@ -82,6 +91,8 @@ async fn run(author: Author, job: BatchJob) -> Result<End, Halt> {
     };
     let purpose = Purpose::Rebuild(job.run);
     let standing = author.spender.standing(&job.vault.name, purpose);
+    let (vault, rebuild) = (job.vault.name.as_str().into(), Some(job.rebuild));
+    let account = Account { vault, rebuild, ..Account::of(&author.spender, purpose) };
     let (vault, store, tell) = (job.vault.clone(), Arc::downgrade(&job.pipeline.store), job.tell.clone());
     let (state, reservation) = if let Some(mut state) = state {
         if state.host.is_none() {
@@ -99,7 +110,7 @@ async fn run(author: Author, job: BatchJob) -> Result<End, Halt> {
             return Ok(End::Done);
         }
         tell(BatchEvent::Phase("handing in a batch".to_owned()));
-        match draft(&author, &batches, &files, &mut control, job).await? {
+        match draft(&author, &batches, &files, &mut control, &account, job).await? {
             Some((state, reservation)) => (state, Some(reservation)),
             None => return Ok(End::Done),
         }
@@ -110,12 +121,14 @@ async fn run(author: Author, job: BatchJob) -> Result<End, Halt> {
         batches,
         files,
         state,
+        account,
         reservation,
         vault,
         store,
         control,
         tell,
         used: Vec::new(),
+        lost: None,
         lock: Arc::new(lock),
     };
     work.run().await
@@ -159,6 +172,7 @@ struct Work {
     batches: Batches,
     files: Files,
     state: State,
+    account: Account,
     reservation: Option<StandingReservation>,
     vault: Arc<VaultShared>,
     /// Weak, so that a batch that takes a day does not keep the store open.
@@ -167,6 +181,8 @@ struct Work {
     tell: Arc<super::Tell>,
     /// What the parts used whose answers were taken, note by note.
     used: Vec<(String, Settled)>,
+    /// Why a part has no answers.
+    lost: Option<&'static str>,
     /// Also held by blocking work that outlives this.
     lock: Arc<File>,
 }
@@ -181,7 +197,7 @@ impl Work {
         }
         // Everything is in the journal.
         self.forget()?;
-        Ok(End::Done)
+        Ok(self.lost.map_or(End::Done, |why| End::OneByOne(why.to_owned())))
     }
 
     /// The next part that is to be handed in, or may have been.
@@ -234,13 +250,17 @@ impl Work {
     async fn hand_in(&mut self, at: usize) -> Result<(), Halt> {
         let mut wait = FIRST_PAUSE;
         loop {
-            self.phase("handing in a batch");
             if let Stage::Submitting { at: sent, not } = self.part(at)?.stage.clone() {
-                return match self.find(at, sent, &not).await? {
-                    Some(id) => self.submitted(at, id, true, not).await,
-                    None if self.part(at)?.gone => self.lose(at).await,
-                    None => self.set(at, Stage::Open),
-                };
+                if let Some(id) = self.find(at, sent, &not).await? {
+                    return self.submitted(at, id, true, not).await;
+                }
+                let Part { gone, unfound, .. } = *self.part(at)?;
+                let ends = gone || unfound + 1 >= MOST_UNFOUND || self.wanted()? == Control::Cancel;
+                if ends || !self.pay(at).await? {
+                    return self.lose(at, UNFOUND).await;
+                }
+                self.part_mut(at)?.unfound += 1;
+                return self.set(at, Stage::Open);
             }
             match self.wanted()? {
                 Control::Cancel => return self.set(at, Stage::Skipped),
@@ -260,6 +280,7 @@ impl Work {
             if requests.is_empty() {
                 return self.set(at, Stage::Skipped);
             }
+            self.phase("handing in a batch");
             self.set(at, Stage::Submitting { at: now_s(), not: Vec::new() })?;
             let (vault, control) = (self.vault.clone(), self.control.clone());
             // An attempt may come long after the one before.
@@ -277,7 +298,9 @@ impl Work {
             let Failure { kind, message, maybe_billed } = failure;
             if maybe_billed {
                 // It stays written down as being handed in, and is looked for.
-                tracing::warn!("whether a batch was handed in is not known, so it is looked for: {message}");
+                let phase = format!("whether the batch arrived is not known, so it is looked for: {message}");
+                tracing::warn!("{phase}");
+                self.phase(&phase);
             } else if matches!(kind, FailureKind::Rejected | FailureKind::TooLong) {
                 self.set(at, Stage::Skipped)?;
                 if self.state.parts.iter().all(|part| part.stage == Stage::Skipped) {
@@ -310,10 +333,28 @@ impl Work {
         Ok(Some((items.into_iter().map(|item| (item.id, item.prompt)).collect(), shown)))
     }
 
+    /// Counts a part as bought that may have arrived and was not found, on top of what is reserved for it, so that it may
+    /// be handed in again. Returns whether the budget allows that.
+    async fn pay(&self, at: usize) -> Result<bool, Halt> {
+        let items = self.items(at).await?;
+        let each = items.iter().map(|item| judge::unknown(&self.author, &item.prompt));
+        let (micro_dollars, tokens) = each.fold((Some(0_u64), 0_u64), |(micro_dollars, tokens), one| {
+            let micro_dollars = micro_dollars.zip(one.micro_dollars).map(|(sum, one)| sum.saturating_add(one));
+            (micro_dollars, tokens.saturating_add(one.usage.tokens()))
+        });
+        // The path of a note tells the next process, if this one dies here, that it is not the batch's reservation.
+        let path = items.first().map_or_else(String::new, |item| item.path.to_string());
+        let account = Account { path: path.into(), ..self.account.clone() };
+        let Ok(reserved) = reserve(&self.author, account, micro_dollars, tokens).await? else { return Ok(false) };
+        let _ = machine::blocking(move || reserved.maybe_billed()).await;
+        Ok(true)
+    }
+
     /// Looks for a part that the provider may have: a batch of that size, handed in since, that belongs to no other
     /// part or run.
     async fn find(&mut self, at: usize, sent: i64, not: &[String]) -> Result<Option<String>, Halt> {
         let (mut looks, mut wait) = (0, FIRST_PAUSE);
+        let most = LOOKS << self.part(at)?.unfound.min(MOST_UNFOUND);
         loop {
             match self.batches.recent(sent.saturating_sub(CLOCKS_DIFFER)).await {
                 Ok(listed) => {
@@ -328,17 +369,16 @@ impl Work {
                         return Ok(Some(batch.id));
                     }
                     looks += 1;
-                    if looks >= LOOKS {
+                    if looks >= most {
                         return Ok(None);
                     }
-                    pause(&mut self.control, FIRST_PAUSE).await?;
                 }
                 Err(failure) => {
                     self.phase(&format!("the batch is looked for at the provider: {}", failure.message));
-                    pause(&mut self.control, wait).await?;
-                    wait = longer(wait);
                 }
             }
+            pause(&mut self.control, wait).await?;
+            wait = longer(wait);
         }
     }
 
@@ -373,7 +413,7 @@ impl Work {
                         }
                         self.miss(at, &id, found).await?;
                     }
-                    Ok(BatchState::OutOfReach) if given_up || self.is_past() => self.lose(at).await?,
+                    Ok(BatchState::OutOfReach) if given_up || self.is_past() => self.lose(at, LOST).await?,
                     Ok(BatchState::OutOfReach) => tracing::debug!("something else answers in the provider's place"),
                     Ok(BatchState::InProgress) => {}
                     // It is asked about again; `status` tells what is wrong with the provider.
@@ -441,7 +481,7 @@ impl Work {
 
     /// A batch is gone. One that was found may have been somebody else's, and ours may still be there.
     async fn miss(&mut self, at: usize, id: &str, found: bool) -> Result<(), Halt> {
-        if found && !self.is_past() { self.look_on(at, id, true) } else { self.lose(at).await }
+        if found && !self.is_past() { self.look_on(at, id, true) } else { self.lose(at, LOST).await }
     }
 
     /// The batch that was found in a part's place is not it, or is gone: another may be it.
@@ -457,10 +497,9 @@ impl Work {
     }
 
     /// A part has no answers any more. Nobody knows whether the provider charged for it, so the estimate counts.
-    async fn lose(&mut self, at: usize) -> Result<(), Halt> {
-        tracing::warn!(
-            "the provider has lost a batch, or thrown its answers away; its notes are asked about one by one"
-        );
+    async fn lose(&mut self, at: usize, why: &'static str) -> Result<(), Halt> {
+        tracing::warn!("{why}; its notes are asked about one by one");
+        self.lost = Some(why);
         for item in self.items(at).await? {
             self.used.push((item.path.to_string(), judge::unknown(&self.author, &item.prompt)));
         }

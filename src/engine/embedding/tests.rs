@@ -26,6 +26,11 @@ fn who_serves_is_remembered_without_a_key() {
     assert!(serving.is_asked_for(&config));
     assert!(!serving.is_asked_for(&EmbedConfig { dimensions: Some(8), ..config.clone() }));
     assert!(!serving.is_asked_for(&EmbedConfig::default()));
+    // Only the provider knows how many there are if none are asked for.
+    let with_dimensions = EmbedConfig { dimensions: Some(7), ..config.clone() };
+    assert!(serving.is_asked_for(&with_dimensions) && !Serving::of(&with_dimensions, &embedder).is_asked_for(&config));
+    let embedder = Embedder::open(&with_dimensions, Some(8), &Shelf::of(Path::new("")), &runtime, &spender).unwrap();
+    assert_eq!(embedder.dimensions(), 7, "what is configured counts");
     let again = serving.config(&EmbedConfig::default());
     assert_eq!((again.identity(7), again.key.command), (serving.identity, None));
     std::fs::write(dir.path().join(SERVING), "nonsense").unwrap();

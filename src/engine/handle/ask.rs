@@ -8,6 +8,7 @@ use parking_lot::Mutex;
 use super::super::questions::OnText;
 use super::access::in_range;
 use super::{CallError, Cancel, Handle, SearchRequest, permission};
+use context::cost::Usage;
 use context::models::Price;
 use index::search::question;
 use index::search::question::{Citations, MOST_QUESTION};
@@ -15,7 +16,7 @@ use protocol::ask::{AskAnswer, AskPassage, AskRequest, Citation};
 use protocol::hit::Hit;
 use protocol::search::{Expand, MAX_HITS};
 use provider::ledger::Purpose;
-use provider::{Account, Finish};
+use provider::{Account, Completion, Finish};
 
 /// Passages of one question at most.
 const MOST_PASSAGES: usize = 50;
@@ -94,16 +95,9 @@ pub(super) fn ask(
         (read.0.cited(), read.0.found(), read.0.dropped())
     };
     let usage = streamed.completion.usage;
-    answer.unfinished = streamed.broken.or_else(|| match streamed.completion.finish {
-        Finish::Length => Some(format!(
-            "the answer reached its limit of {} tokens; `ask.max_tokens` raises it",
-            config.ask.max_tokens
-        )),
-        Finish::Refusal => Some("the model declined to answer".to_owned()),
-        Finish::Stop | Finish::Other => None,
-    });
-    // A model that says nothing at all has found nothing.
-    answer.found = found && !answer.answer.is_empty();
+    let is_silent = found && answer.answer.trim().is_empty();
+    answer.unfinished = streamed.broken.or_else(|| unfinished(&streamed.completion, config.ask.max_tokens, is_silent));
+    answer.found = found && !is_silent;
     let cited = cited.into_iter().filter_map(|n| answer.passages.get(n.checked_sub(1)?));
     answer.citations = cited.map(Citation::of).collect();
     if dropped > 0 {
@@ -117,6 +111,24 @@ pub(super) fn ask(
     (answer.tokens_estimated, answer.micro_dollars) = (usage.estimated, micro_dollars);
     answer.took_ms = began.elapsed().as_secs_f64() * 1e3;
     Ok(answer)
+}
+
+/// What is lacking of an answer that came to an end.
+fn unfinished(completion: &Completion, max_tokens: u32, is_silent: bool) -> Option<String> {
+    let Usage { output, estimated, .. } = completion.usage;
+    match completion.finish {
+        // Counts differ a little between servers.
+        Finish::Length if !estimated && output < u64::from(max_tokens) / 10 * 9 => Some(format!(
+            "the model's window was full after {output} tokens: fewer `ask.passages` leave more of it, or a larger window \
+             of the server"
+        )),
+        Finish::Length => {
+            Some(format!("the answer reached its limit of {max_tokens} tokens; `ask.max_tokens` raises it"))
+        }
+        Finish::Refusal => Some("the model declined to answer".to_owned()),
+        Finish::Broken => Some("the model ended without an answer, by an error or because it wanted a tool".to_owned()),
+        Finish::Stop | Finish::Other => is_silent.then(|| "the model wrote no answer; ask again".to_owned()),
+    }
 }
 
 /// The passages for a question, and an answer that lists them and says nothing yet.
@@ -154,4 +166,31 @@ fn passages(
     let hits = question::passages(found.hits, before, most);
     let passages = (1..).zip(&hits).map(|(n, hit)| AskPassage::of(n, hit)).collect();
     Ok((hits, AskAnswer { passages, seq: found.seq, warnings: found.warnings, ..AskAnswer::default() }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_that_is_none_or_not_whole_says_so() {
+        let cases = [
+            (Finish::Stop, 4, false, ""),
+            (Finish::Other, 4, false, ""),
+            (Finish::Stop, 0, true, "wrote no answer"),
+            (Finish::Other, 0, true, "wrote no answer"),
+            (Finish::Broken, 4, false, "wanted a tool"),
+            (Finish::Refusal, 4, false, "declined"),
+            (Finish::Length, 1000, false, "`ask.max_tokens`"),
+            (Finish::Length, 998, true, "`ask.max_tokens`"),
+            (Finish::Length, 4, false, "window was full after 4 tokens"),
+        ];
+        for (finish, output, is_silent, said) in cases {
+            let usage = Usage { output, ..Usage::default() };
+            let (text, took) = (String::new(), std::time::Duration::ZERO);
+            let completion = Completion { text, finish, usage, took, attempts: 1 };
+            let told = unfinished(&completion, 1000, is_silent).unwrap_or_default();
+            assert!(told.contains(said) && told.is_empty() == said.is_empty(), "{finish:?} {output}: {told}");
+        }
+    }
 }

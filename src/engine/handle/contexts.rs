@@ -108,7 +108,7 @@ pub(super) fn leaves_machine(engine: &Handle) -> Vec<String> {
 
 /// See [`Handle::stats`].
 pub(super) fn stats(engine: &Handle, vault: Option<&str>, audience: Audience) -> Result<Stats, CallError> {
-    let covered = Covered { under: None, audience };
+    let covered = Covered { audience, ..Covered::default() };
     let context = settings(engine);
     let mut stats = Stats {
         provider: context.provider.name().to_owned(),

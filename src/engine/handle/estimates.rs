@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{CallError, Handle};
 use crate::VaultShared;
 use crate::decide::NotePipeline;
-use crate::indexer::rebuild::Covered;
+use crate::indexer::rebuild::{Covered, is_stale};
 use context::ContextRecord;
 use context::cost::{self, Asking, NoteSize, dollars};
 use context::plan::Reason;
@@ -29,7 +29,9 @@ const CONTEXT_TOKENS: f64 = 70.0;
 pub(super) enum Wanted {
     /// All that a model may write.
     All,
-    /// Of those, the ones that no generation of the vault has of this model.
+    /// Of those, the ones that are not as they should be.
+    Stale,
+    /// Of all, the ones that no generation of the vault has of this model.
     Unbought,
     /// Those that another generation wrote.
     Old,
@@ -202,6 +204,7 @@ fn size(note: &NoteRecord, contexts: &[ContextRecord], open: &[bool], wanted: Wa
     let paid = |i: usize| contexts.get(i).is_some_and(ContextRecord::is_paid);
     let is_wanted = |(i, chunk): &(usize, &ChunkRecord)| match wanted {
         Wanted::All => true,
+        Wanted::Stale => is_stale(chunk),
         Wanted::Unbought => open.get(*i).is_none_or(|open| *open),
         Wanted::Old => is_old(chunk),
         Wanted::OldPaid => is_old(chunk) && paid(*i),

@@ -107,14 +107,14 @@ pub(super) fn jobs(engine: &Handle, audience: Audience) -> Vec<Job> {
 /// Whether a vault has a note at or below a path that `audience` may know of.
 fn holds(vault: &VaultShared, path: &VaultPath, audience: Audience) -> bool {
     let Some((snapshot, pipeline)) = vault.open() else { return false };
-    let covered = Covered { under: Some(path.clone()), audience };
+    let covered = Covered { under: Some(path.clone()), audience, stale: false };
     snapshot.notes().any(|note| covered.has(&pipeline, &note.path, note.tags()))
 }
 
 /// How many notes of a scope there are for an assistant.
 fn shown_of(vaults: &[Arc<VaultShared>], scope: &Scope) -> u64 {
     let under = scope.path.as_deref().and_then(|path| VaultPath::parse(path.trim_end_matches('/')));
-    let covered = Covered { under, audience: Audience::Assistant };
+    let covered = Covered { under, audience: Audience::Assistant, stale: false };
     let of_scope = |vault: &&Arc<VaultShared>| scope.vault.as_ref().is_none_or(|name| *name == vault.name);
     let open = vaults.iter().filter(of_scope).filter_map(|vault| vault.open());
     open.map(|(snapshot, pipeline)| covered.count(&snapshot, &pipeline)).sum()
@@ -154,6 +154,7 @@ pub(super) fn rebuild(
     scope: Scope,
     dry_run: bool,
     batch: bool,
+    stale: bool,
     audience: Audience,
 ) -> Result<Job, CallError> {
     if let Some(running) = engine.0.jobs.all().into_iter().find(|j| j.kind == JobKind::Rebuild && j.is_running())
@@ -164,7 +165,7 @@ pub(super) fn rebuild(
     }
     let chosen = engine.choose(scope.vault.as_deref())?;
     let (vaults, under) = vaults_of(chosen.clone(), &scope, audience)?;
-    let covered = Covered { under, audience };
+    let covered = Covered { under, audience, stale };
     let mut total = 0;
     for vault in &vaults {
         let (snapshot, pipeline) = ready(vault)?;
@@ -183,7 +184,7 @@ pub(super) fn rebuild(
             &contexts::answering(engine),
             &pipelines,
             &covered,
-            estimates::Wanted::All,
+            if stale { estimates::Wanted::Stale } else { estimates::Wanted::All },
             batch,
         )?;
         if dry_run {

@@ -372,6 +372,9 @@ impl Buyer {
         let current = self.pending.run.as_ref().map(|run| run.id);
         let paused = at.actor.engine.throttle.is_paused();
         self.batches.control(current, paused);
+        if paused {
+            self.pending.ask_no_more();
+        }
         if paused || work.troubled {
             return Ok(());
         }

@@ -387,9 +387,11 @@ impl PendingContexts {
                 continue;
             }
             let Some(record) = pipeline.store.note(&path)? else { continue };
-            // The rebuild asks for it, within its own budget and perhaps by batch. Its decision moves the note up.
+            // The rebuild asks for it, within its own budget and perhaps by batch; or what it wants was decided when
+            // another model was in force, whose place one may have taken that has written it. The decision moves the note
+            // up.
             let is_to_decide = || self.run.as_ref().is_some_and(|run| run.is_to_decide(pipeline, &record));
-            if asking.awaits_batch || (deciding && is_to_decide()) {
+            if asking.awaits_batch || !pipeline.is_current(&record) || (deciding && is_to_decide()) {
                 self.queue.put(path, Rank::Save, now + ASK_AGAIN);
                 continue;
             }

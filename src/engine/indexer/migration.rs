@@ -21,7 +21,7 @@ use super::{ActorContext, Event};
 use crate::EngineError;
 use crate::consent::ConsentState;
 use crate::decide::NotePipeline;
-use crate::embedding::Service;
+use crate::embedding::{Service, has_dimensions};
 use crate::jobs::Ended;
 use fill::Held;
 pub(super) use fill::{Fill, forget_run, with_embedder};
@@ -103,12 +103,14 @@ impl EmbedderMigration {
     pub(super) fn poll(&mut self, around: Around<'_>) -> Option<Effect> {
         let job = (self.job, self.ticket);
         match &mut self.stage {
+            Stage::Closed { .. } | Stage::Opening { .. } | Stage::Filling(_)
+                if self.job > 0 && self.actor.is_cancelled(self.job) =>
+            {
+                self.give_up("it was cancelled; `situated resume` has it tried again".to_owned());
+            }
             Stage::Closed { at, why } if *at <= machine::now() && around.looked && !around.at_work => {
                 self.stage = Stage::Opening { why: why.take() };
                 self.open(around.pipeline);
-            }
-            Stage::Filling(_) if self.job > 0 && self.actor.is_cancelled(self.job) => {
-                self.give_up("it was cancelled; `situated resume` has it tried again".to_owned());
             }
             Stage::Filling(fill) => match fill.poll(&self.actor, around, job, self.consent.is_agreed()) {
                 Ok(()) if !fill.is_full() || around.at_work => {}
@@ -137,8 +139,10 @@ impl EmbedderMigration {
         }
         let (actor, wanted, ticket) = (self.actor.clone(), self.config.clone(), self.ticket);
         // If it is the one that served, after a yes was taken back or at another address, nobody has to be asked.
-        let served = &pipeline.service.embedder;
-        let known = (wanted.identity(served.dimensions()) == served.identity()).then(|| served.dimensions());
+        let (served, asked) = (&pipeline.service.embedder, pipeline.service.config().dimensions);
+        let dimensions = served.dimensions();
+        let is_it = has_dimensions(&wanted, dimensions, asked) && wanted.identity(dimensions) == served.identity();
+        let known = is_it.then_some(dimensions);
         let open = move || {
             let result = Service::open(&actor.engine, &wanted, known);
             // The indexer may have ended meanwhile.

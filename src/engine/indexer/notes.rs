@@ -87,7 +87,8 @@ impl NoteIndexer {
     /// Has every note in a scope decided anew; contexts that a model has written after `since` satisfy the rebuild.
     pub(super) fn rebuild(&mut self, job: u64, covered: &Covered, since: i64) {
         let pipeline = &self.commit.pipeline;
-        let of_it = self.commit.known().iter().filter(|note| covered.has(pipeline, &note.path, note.tags()));
+        let known = self.commit.known().iter().filter(|_| !covered.stale);
+        let of_it = known.filter(|note| covered.has(pipeline, &note.path, note.tags()));
         let mut paths: Vec<VaultPath> = of_it.map(|note| note.path.clone()).collect();
         paths.sort();
         if paths.len() > TOLD_AT_ONCE {

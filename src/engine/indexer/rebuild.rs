@@ -14,7 +14,7 @@ use index::Snapshot;
 use note::VaultPath;
 use protocol::audience::Audience;
 use protocol::jobs::{ContextProgress, SkippedFile};
-use store::record::NoteRecord;
+use store::record::{ChunkRecord, NoteRecord};
 
 /// Its key among the store's values.
 const NAME: &str = "rebuild";
@@ -31,6 +31,14 @@ pub(crate) struct Covered {
     /// Who asked: private notes are left out of what an assistant asks for, so that no total tells of them.
     #[serde(default)]
     pub(crate) audience: Audience,
+    /// Whether only contexts are written that are not as they should be.
+    #[serde(default)]
+    pub(crate) stale: bool,
+}
+
+/// Whether a chunk has not the context that it should have from a model.
+pub(crate) fn is_stale(chunk: &ChunkRecord) -> bool {
+    chunk.wanted && (chunk.due.is_some() || chunk.later.is_some())
 }
 
 impl Covered {
@@ -161,7 +169,7 @@ impl Run {
         let (reason, at) = record.decided;
         let of_the_run =
             at > self.began || at == self.began && matches!(reason, Reason::Rebuild | Reason::ContextWritten);
-        !of_the_run && self.covered.has(pipeline, &record.path, &record.tags)
+        !of_the_run && !self.covered.stale && self.covered.has(pipeline, &record.path, &record.tags)
     }
 
     /// Its notes that have not been decided about since it began.

@@ -94,8 +94,10 @@ impl Indexer {
                         if agreed && !buyer.is_refused(at) {
                             buyer.set_agreed(at, true)?;
                         }
-                        buyer.begin_run(at, run)
+                        buyer.begin_run(at, run)?;
+                        if covered.stale { buyer.pending.rebuild_stale(at.pipeline, &covered) } else { Ok(()) }
                     });
+                    self.notes.drop_over();
                 }
                 self.notes.rebuild(job, &covered, since);
             }

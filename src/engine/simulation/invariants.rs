@@ -16,6 +16,7 @@ use serde_json::Value;
 
 use super::dice::Dice;
 use super::disk::Disk;
+use super::model::Call;
 use super::play::World;
 use super::played::Played;
 use super::process::{Process, Setup};
@@ -301,8 +302,9 @@ fn money(world: &World, data: &Path) -> Result<(), String> {
     let calls = world.model.calls();
     let billed = calls.iter().filter(|call| call.is_billed()).count() + world.model.shelf().billed();
     // A process that dies between reserving and sending, or between a refusal and the release, counts one call too
-    // many.
+    // many. A batch that may have arrived counts, too, each time that it is handed in.
     let unsure: usize = world.ends.iter().map(|(_, standing)| *standing).sum();
+    let unsure = unsure + calls.iter().map(Call::unsure).sum::<usize>();
     if settled < billed || settled > billed + unsure {
         return Err(format!("the ledger has {settled} calls, and the provider may bill {billed} (unsure: {unsure})"));
     }

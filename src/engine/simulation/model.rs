@@ -82,6 +82,8 @@ pub(super) struct Call {
     pub(super) given_up: bool,
     /// Whether it is about batches, whose answers alone are paid for.
     batch: bool,
+    /// How many questions it hands in.
+    questions: usize,
     /// The words that name the captions in the answer.
     pub(super) captions: Vec<String>,
 }
@@ -90,6 +92,12 @@ impl Call {
     /// Whether the ledger has it in the end.
     pub(super) fn is_billed(&self) -> bool {
         !(self.batch || self.delivered && self.fate.is_free())
+    }
+
+    /// How many questions it handed in of which the caller cannot know whether they arrived.
+    pub(super) fn unsure(&self) -> usize {
+        let is_sure = self.delivered && (self.fate.is_free() || self.fate == Fate::Good);
+        if is_sure { 0 } else { self.questions }
     }
 }
 
@@ -225,7 +233,9 @@ impl Script for Model {
         let request = state.calls.len() as u64;
         let about = batches.map_or_else(|| format!("{:?}", asked.wanted), |rest| format!("batches {rest}"));
         state.log.push(format!("call {request}: {about} {fate:?} in {after:?}, {captions:?}"));
-        state.calls.push(Call { fate, delivered: false, given_up: false, batch: batches.is_some(), captions });
+        let questions = body["requests"].as_array().map_or(0, Vec::len);
+        let call = Call { fate, delivered: false, given_up: false, batch: batches.is_some(), questions, captions };
+        state.calls.push(call);
         PlayedAnswer { request, after, what }
     }
 

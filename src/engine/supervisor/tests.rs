@@ -419,7 +419,8 @@ fn a_rebuild_drops_no_note_while_the_vault_is_in_doubt() {
     eventually("both are indexed", || world.is_idle());
     let rebuild = |path: Option<&str>| {
         let scope = Scope { vault: Some("a".to_owned()), path: path.map(str::to_owned) };
-        world.ended(world.handle().rebuild(scope, false, false, protocol::audience::Audience::Owner).unwrap().job)
+        world
+            .ended(world.handle().rebuild(scope, false, false, false, protocol::audience::Audience::Owner).unwrap().job)
     };
     let away = world.dir.path().join("elsewhere");
     std::fs::rename(world.root("a"), &away).unwrap();

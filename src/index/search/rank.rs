@@ -149,7 +149,7 @@ pub(super) fn ranked(
     let mut rankings: Vec<Ranking> = ranked.collect();
     timed::put_first(parts, &mut rankings, &of_time);
     together::put_third(parts, &mut rankings, &having);
-    together::put_first(parts, &mut rankings, &having);
+    together::put_second(parts, &mut rankings, &having);
     let mut said = corrections(&meant.corrected);
     if asked && !has_time && scale.has_no_word() && !first.query.words.is_empty() {
         let found = !outside.is_empty() || rankings.iter().any(|ranking| !ranking.ranked.is_empty());

@@ -42,18 +42,13 @@ pub(in crate::mcp) async fn start(asked: Reindex, caller: &Caller) -> Result<Too
         }
         None => (vault(asked.vault.as_ref()), None),
     };
-    let request = RebuildRequest { vault: vault.clone(), path, ..RebuildRequest::default() };
+    let request = RebuildRequest { vault, path, stale: !asked.force, ..RebuildRequest::default() };
     let planned = caller.call(RebuildRequest { dry_run: true, ..request.clone() }).await?;
     let plan = Plan { total: planned.total.unwrap_or_default(), estimate: planned.estimate.as_ref().map(cost) };
-    if !asked.force {
-        let stats = caller.call(StatsRequest { vault, ..StatsRequest::default() }).await?;
-        if stats.processed == stats.total {
-            let message =
-                "Every chunk has the context that it should have, and saves are indexed by themselves: there is \
-                           nothing to do. `force: true` makes all of it anew."
-                    .to_owned();
-            return done(plan.nothing_to_do(message));
-        }
+    if !asked.force && plan.estimate.as_ref().is_none_or(|estimate| estimate.chunks == 0) {
+        let message = "Every chunk has the context that it should have, and saves are indexed by themselves: there is \
+                       nothing to do. `force: true` makes all of it anew.";
+        return done(plan.nothing_to_do(message.to_owned()));
     }
     let mut refused = String::new();
     if asked.confirm || !plan.costs() {

@@ -168,12 +168,7 @@ pub(super) fn read(message: &Value, prompt: &Prompt, token_factor: f32) -> Resul
         .filter(|block| block.get("type").and_then(Value::as_str) == Some("text"))
         .filter_map(|block| block.get("text").and_then(Value::as_str))
         .collect();
-    let finish = match message.get("stop_reason").and_then(Value::as_str) {
-        Some("end_turn" | "stop_sequence") => Finish::Stop,
-        Some("max_tokens" | "model_context_window_exceeded") => Finish::Length,
-        Some("refusal") => Finish::Refusal,
-        _ => Finish::Other,
-    };
+    let finish = message.get("stop_reason").and_then(Value::as_str).map_or(Finish::Other, finish);
     let tokens = |key: &str| message.pointer(&format!("/usage/{key}")).and_then(Value::as_u64);
     let counted = Counted {
         input: tokens("input_tokens"),
@@ -182,4 +177,15 @@ pub(super) fn read(message: &Value, prompt: &Prompt, token_factor: f32) -> Resul
         cache_write: tokens("cache_creation_input_tokens").unwrap_or(0),
     };
     Ok(super::answer(text, finish, counted, prompt, token_factor))
+}
+
+/// How an answer ended.
+pub(super) fn finish(reason: &str) -> Finish {
+    match reason {
+        "end_turn" | "stop_sequence" => Finish::Stop,
+        "max_tokens" | "model_context_window_exceeded" => Finish::Length,
+        "refusal" => Finish::Refusal,
+        "tool_use" | "pause_turn" => Finish::Broken,
+        _ => Finish::Other,
+    }
 }

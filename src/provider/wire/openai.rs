@@ -110,10 +110,7 @@ impl OpenAi {
         let said = |key: &str, of: &Value| of.get(key).and_then(Value::as_str).unwrap_or("").to_owned();
         let finish = match said("finish_reason", choice).as_str() {
             _ if text.is_empty() && !said("refusal", message).is_empty() => Finish::Refusal,
-            "stop" | "eos" | "end_turn" => Finish::Stop,
-            "length" | "max_tokens" => Finish::Length,
-            "content_filter" => Finish::Refusal,
-            _ => Finish::Other,
+            reason => finish(reason),
         };
         let tokens = |path: &str| body.pointer(&format!("/usage/{path}")).and_then(Value::as_u64);
         let cache_read = tokens("prompt_tokens_details/cached_tokens").unwrap_or(0);
@@ -126,6 +123,17 @@ impl OpenAi {
             cache_write,
         };
         Ok(super::answer(text, finish, counted, prompt, self.model.token_factor))
+    }
+}
+
+/// How an answer ended, in the words of the servers that speak this dialect.
+pub(super) fn finish(reason: &str) -> Finish {
+    match reason {
+        "stop" | "eos" | "end_turn" => Finish::Stop,
+        "length" | "max_tokens" | "model_length" => Finish::Length,
+        "content_filter" => Finish::Refusal,
+        "error" | "insufficient_system_resource" | "tool_calls" | "function_call" => Finish::Broken,
+        _ => Finish::Other,
     }
 }
 

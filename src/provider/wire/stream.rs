@@ -11,7 +11,7 @@ use std::time::SystemTime;
 use serde_json::{Value, json};
 
 use super::super::{Failure, Finish};
-use super::{Answer, Counted, Field, Request, Wire};
+use super::{Answer, Counted, Field, Request, Wire, anthropic, openai};
 use crate::key::Key;
 use context::prompt::Prompt;
 
@@ -173,13 +173,7 @@ impl Reader {
             }
             Some("message_delta") => {
                 self.count("/usage", event);
-                self.finish = match text("/delta/stop_reason") {
-                    Some("end_turn" | "stop_sequence") => Some(Finish::Stop),
-                    Some("max_tokens" | "model_context_window_exceeded") => Some(Finish::Length),
-                    Some("refusal") => Some(Finish::Refusal),
-                    Some(_) => Some(Finish::Other),
-                    None => self.finish,
-                };
+                self.finish = text("/delta/stop_reason").map(anthropic::finish).or(self.finish);
             }
             Some("message_stop") => self.ended = true,
             _ => {}
@@ -202,13 +196,8 @@ impl Reader {
             self.say(refusal);
             self.finish = Some(Finish::Refusal);
         }
-        match text("/choices/0/finish_reason") {
-            _ if self.finish == Some(Finish::Refusal) => {}
-            Some("stop" | "eos" | "end_turn") => self.finish = Some(Finish::Stop),
-            Some("length" | "max_tokens") => self.finish = Some(Finish::Length),
-            Some("content_filter") => self.finish = Some(Finish::Refusal),
-            Some(_) => self.finish = Some(Finish::Other),
-            None => {}
+        if self.finish != Some(Finish::Refusal) {
+            self.finish = text("/choices/0/finish_reason").map(openai::finish).or(self.finish);
         }
         let tokens = |path: &str| event.pointer(&format!("/usage/{path}")).and_then(Value::as_u64);
         if let Some(all) = tokens("prompt_tokens") {

@@ -256,6 +256,26 @@ fn a_pause_stops_the_asking_and_its_end_lets_it_go_on() {
 }
 
 #[test]
+fn a_pause_ends_the_asking_about_a_note_after_the_calls_under_way_and_its_end_has_the_rest_asked() {
+    let mut bench = Bench::new(|settings| settings.context.concurrency = 1);
+    bench.answer((0..100).map(|_| (10 * SECOND, Say::Well)));
+    let record = bench.save("a.md", &report(8));
+    pending(&mut bench).loaded(&record, machine::now());
+    bench.indexer.turn();
+    bench.drive(25 * SECOND);
+    bench.shared.throttle.pause(Some(None));
+    bench.indexer.go_on();
+    bench.drive(100 * SECOND);
+    assert_eq!((bench.model.asked().len(), bench.model.delivered()), (3, 3), "the third was under way");
+    bench.events().into_iter().for_each(|(at, event)| take(&mut bench, at.as_str(), event));
+    bench.shared.throttle.pause(None);
+    bench.indexer.turn();
+    bench.indexer.turn();
+    bench.drive(100 * SECOND);
+    assert_eq!(bench.model.asked().len(), 8);
+}
+
+#[test]
 fn what_is_bought_is_counted_by_its_job_and_what_was_of_no_use_is_not() {
     let mut bench = bench();
     let note = bench.save("a.md", &report(2));

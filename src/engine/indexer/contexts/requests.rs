@@ -3,6 +3,7 @@
 
 use std::time::{Duration, Instant};
 
+use super::super::rebuild::{Covered, is_stale};
 use super::{PendingContexts, Rank, Renew, is_save};
 use crate::context_job::MOST_TRIES;
 use crate::decide::NotePipeline;
@@ -61,6 +62,24 @@ impl PendingContexts {
             })?;
         }
         Ok(wanted)
+    }
+
+    /// Has a rebuild ask for those contexts that are not as they should be. What was asked for before it is put aside.
+    pub(crate) fn rebuild_stale(&mut self, pipeline: &NotePipeline, covered: &Covered) -> Result<(), EngineError> {
+        let is_of_it = |record: &NoteRecord| {
+            covered.has(pipeline, &record.path, &record.tags) && record.chunks.iter().any(is_stale)
+        };
+        for record in pipeline.store.notes()?.into_iter().filter(is_of_it) {
+            let contexts = pipeline.store.contexts(&record.path)?;
+            self.amend(pipeline, &record.path, |record| {
+                for (i, chunk) in record.chunks.iter_mut().enumerate().filter(|(_, chunk)| is_stale(chunk)) {
+                    let since = now_s().max(contexts.get(i).map_or(0, |context| context.written_at + 1));
+                    chunk.later = chunk.due.filter(|due| due.reason != Reason::Rebuild).map(|due| due.reason);
+                    chunk.due = Some(PendingContext { reason: Reason::Rebuild, since, tries: 0 });
+                }
+            })?;
+        }
+        Ok(())
     }
 
     /// Takes back the requests of a rebuild: what was asked for before it is asked for again. If its budget `ran_out`,

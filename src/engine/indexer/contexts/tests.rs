@@ -446,6 +446,25 @@ fn an_answer_counts_though_the_context_of_another_model_serves_meanwhile() {
 }
 
 #[test]
+fn what_another_model_was_to_write_anew_is_decided_about_before_the_model_in_force_is_asked() {
+    let mut machine = Machine::new();
+    let record = machine.bench.save("a.md", &report(2));
+    record.chunks.iter().for_each(|chunk| drop(machine.bench.keep(&record, chunk)));
+    machine.bench.decide(&Task::again(path("a.md")));
+    machine.bench.pass(5 * SECOND);
+    let due = PendingContext { reason: Reason::ContextualizerChanged, since: now_s(), tries: 0 };
+    machine.amend("a.md", |record| {
+        record.contextualizer = "other/m/p1".to_owned();
+        record.chunks.iter_mut().for_each(|chunk| chunk.due = Some(due));
+    });
+    assert_eq!(machine.asks(), []);
+    let decided = machine.bench.decide(&Task::again(path("a.md")));
+    machine.pending.written(&decided, machine::now());
+    machine.bench.pass(3600 * SECOND);
+    assert_eq!(machine.asks(), []);
+}
+
+#[test]
 fn what_the_model_in_force_wrote_for_a_text_is_not_asked_for_again_after_another_was_in_force() {
     let mut machine = Machine::new();
     let record = machine.saved("a.md", 2);

@@ -105,11 +105,12 @@ impl Fill {
     ) -> Result<(), Held> {
         if self.todo.is_empty() && self.looking == 0 && self.approved.is_none() {
             let estimate = self.estimate();
-            if !agreed {
-                return Err(Held::Unagreed(estimate));
-            }
+            // A yes would be in vain.
             if let Some(why) = Fill::refusal(&estimate, &actor.engine.config.load().budget) {
                 return Err(Held::Refused(why));
+            }
+            if !agreed {
+                return Err(Held::Unagreed(estimate));
             }
             self.approved = Some(estimate.clone());
             actor.tell_part(job, |part| {

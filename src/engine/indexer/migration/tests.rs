@@ -39,6 +39,23 @@ fn an_embedder_is_opened_once_the_disk_was_looked_at_and_nothing_is_decided_abou
 }
 
 #[test]
+fn a_job_that_is_cancelled_ends_though_the_embedder_cannot_be_opened() {
+    for is_open in [true, false] {
+        let bench = bench();
+        let mut migration = migration(&bench);
+        assert!(opens(&bench, &mut migration));
+        let job = migration.job;
+        if is_open {
+            migration.failed("no route to host".to_owned());
+        }
+        bench.shared.jobs.cancel(job).unwrap();
+        assert!(!opens(&bench, &mut migration));
+        assert_eq!(bench.shared.jobs.get(job).unwrap().state, JobState::Cancelled);
+        assert!(migration.problem(true).is_some_and(|why| why.contains("cancelled")));
+    }
+}
+
+#[test]
 fn one_that_cannot_be_opened_is_tried_again_later_under_the_same_job() {
     let bench = bench();
     let mut migration = migration(&bench);

@@ -30,6 +30,29 @@ fn what_the_system_cannot_look_at_is_not_gone() {
 }
 
 #[test]
+fn a_link_is_left_out_for_the_same_reason_whether_it_or_everything_is_looked_at() {
+    let dir = tempfile::tempdir().unwrap();
+    let policy = Policy::new(dir.path(), &VaultConfig::new("v", dir.path())).unwrap();
+    std::fs::write(dir.path().join("note.md"), "# Note\n").unwrap();
+    for (target, link) in [("note.md", "inside.md"), ("/dev/null", "outside.md"), ("nothing.md", "broken.md")] {
+        std::os::unix::fs::symlink(target, dir.path().join(link)).unwrap();
+    }
+    let names = ["inside.md", "outside.md", "broken.md", "note.md", "gone.md"];
+    let paths = names.into_iter().filter_map(VaultPath::parse).collect();
+    let known: NoteTable = std::iter::empty::<NoteEntry>().collect();
+    let skipped = |extent: &Extent| {
+        let documents = Documents::new(Box::new(|_| "no documents".into()), None);
+        let look = Look { root: dir.path(), policy: &policy, known: &known, extent, max_bytes: 1000 };
+        let mut skipped = scan(&look, &documents, &AtomicBool::new(false)).unwrap().skipped;
+        skipped.sort_by(|a, b| a.0.cmp(&b.0));
+        skipped
+    };
+    let everything = skipped(&Extent::Everything);
+    assert_eq!(everything.len(), 3);
+    assert_eq!(skipped(&Extent::Some { paths, folders: BTreeSet::new() }), everything);
+}
+
+#[test]
 fn a_renamed_note_is_known_by_its_inode_and_a_new_one_with_a_deleted_ones_inode_is_not() {
     let dir = tempfile::tempdir().unwrap();
     let vault = VaultConfig::new("v", dir.path());

@@ -50,6 +50,24 @@ fn read(dialect: Dialect, bytes: &[u8], cuts: &[usize]) -> (String, Result<Answe
 }
 
 #[test]
+fn what_is_no_end_of_an_answer_is_told_from_one() {
+    for (reason, finish) in [
+        ("model_length", Finish::Length),
+        ("error", Finish::Broken),
+        ("insufficient_system_resource", Finish::Broken),
+        ("tool_calls", Finish::Broken),
+        ("novel", Finish::Other),
+    ] {
+        let answer = read(Dialect::OpenAi, OPENAI.replace("stop", reason).as_bytes(), &[]).1.unwrap();
+        assert_eq!(answer.finish, finish, "{reason}");
+    }
+    for (reason, finish) in [("pause_turn", Finish::Broken), ("tool_use", Finish::Broken), ("novel", Finish::Other)] {
+        let answer = read(Dialect::Anthropic, ANTHROPIC.replace("end_turn", reason).as_bytes(), &[]).1.unwrap();
+        assert_eq!(answer.finish, finish, "{reason}");
+    }
+}
+
+#[test]
 fn every_dialect_says_the_same() {
     for (dialect, stream, cached) in
         [(Dialect::Anthropic, ANTHROPIC, 3), (Dialect::OpenAi, OPENAI, 3), (Dialect::Ollama, OLLAMA, 0)]

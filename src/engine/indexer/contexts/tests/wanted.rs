@@ -118,6 +118,35 @@ fn a_drifted_context_is_asked_for_anew_once_by_the_look_that_is_due() {
 }
 
 #[test]
+fn a_rebuild_of_what_is_stale_asks_for_nothing_that_is_current() {
+    let mut machine = Machine::new();
+    for name in ["a.md", "b.md"] {
+        let record = machine.bench.save(name, &report(4).replace("rollout", name));
+        record.chunks.iter().for_each(|chunk| drop(machine.bench.keep(&record, chunk)));
+        machine.bench.decide(&Task::again(path(name)));
+    }
+    let reasons = [Reason::ContextFailed, Reason::Drifted, Reason::ContextualizerChanged];
+    machine.amend("a.md", |record| {
+        record.chunks.iter_mut().zip(reasons).for_each(|(chunk, reason)| chunk.later = Some(reason));
+    });
+    machine.amend("b.md", |record| record.chunks[0].later = Some(Reason::Drifted));
+    let covered = Covered { under: Some(path("a.md")), stale: true, ..Covered::default() };
+    let run = Run::new(7, covered.clone(), false);
+    let purpose = Purpose::Rebuild(run.id);
+    machine.pending.run = Some(run);
+    machine.pending.rebuild_stale(&machine.bench.pipeline(), &covered).unwrap();
+    let total = machine.pending.counters.sum().rebuild;
+    machine.pending.run.iter_mut().for_each(|run| run.total = total);
+    let jobs = machine.jobs_unless(FREE);
+    let asked = jobs.iter().map(|job| (job.path.as_str(), job.pending.len(), job.purpose)).collect::<Vec<_>>();
+    assert_eq!(asked, [("a.md", 3, purpose)]);
+    drop(jobs);
+    machine.end("a.md", Err(Interrupted::Draining));
+    machine.pending.take_back_rebuild(&machine.bench.pipeline(), true).unwrap();
+    assert!(machine.record("a.md").chunks.iter().all(|chunk| chunk.due.is_none()));
+}
+
+#[test]
 fn what_is_not_asked_by_itself_waits_for_the_user() {
     let mut machine = Machine::with(|context| context.automatic = false);
     machine.saved("a.md", 2);
