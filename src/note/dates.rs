@@ -7,6 +7,9 @@ use jiff::civil::{Date, ISOWeekDate, Weekday};
 use jiff::tz::TimeZone;
 use serde_json::Value;
 
+use super::Link;
+use super::format::without_ending;
+
 /// The kind of notes of a day.
 pub(super) const DAILY: &str = "daily";
 
@@ -29,9 +32,24 @@ pub(super) fn from_value(value: &Value) -> Option<Date> {
 /// The day a text names: ISO 8601 with or without a time (the day as written, whatever the offset), the
 /// same with `/`, `.` or `_`, `20.11.2026`, an unambiguous `11/20/2026`, `20 November 2026` and
 /// `Nov 20th, 2026` with any weekday, in any of the languages of [`words`], `2026年11月20日`, digits (see
-/// [`from_digits`]), all also as `[[link]]`, and in the brackets of Org's times.
+/// [`from_digits`]), all also in the brackets of Org's times, and as the note or the text of a link.
 pub(super) fn from_text(text: &str) -> Option<Date> {
-    let text = text.trim().trim_start_matches(['[', '<']).trim_end_matches([']', '>']).trim();
+    let text = text.trim();
+    if let Some(link) = link(text) {
+        // A path and the text beside it have numbers that are no part of the day.
+        let name = without_ending(link.target.rsplit('/').next().unwrap_or_default());
+        return plain(name).or_else(|| plain(link.alias.as_deref()?));
+    }
+    plain(text.trim_start_matches(['[', '<']).trim_end_matches([']', '>']).trim())
+}
+
+/// The link that a whole property is.
+fn link(text: &str) -> Option<Link> {
+    (text.starts_with("[[") || text.contains("](")).then(|| super::link(text))?
+}
+
+/// The day that a text names that is no link.
+fn plain(text: &str) -> Option<Date> {
     // No date is that long; this bounds the work on a property that is really a text.
     if text.len() > 100 {
         return None;

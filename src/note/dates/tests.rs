@@ -57,6 +57,28 @@ fn what_is_no_day_is_none() {
 }
 
 #[test]
+fn a_link_names_the_day_of_its_note() {
+    for link in [
+        "[[2026-11-20]]",
+        "[[2026-11-20|20 March]]",
+        "[[Journal/2024/2026-11-20|24 December]]",
+        "[[Daily Notes/2026-11-20]]",
+        "[[2024/03-March/2026-11-20-Friday|2024-03-14]]",
+        "[[Meetings/2026-11-20 with Tom#2024-03-14|14 March]]",
+        "[[Journal/2024/Friday|20 November 2026]]",
+        "[2024-03-14](Journal/2024/20261120.md)",
+        "[20.11.2026](Journal/today.md)",
+        "[[file:daily/2026-11-20.org][14 March 2024]]",
+        "[[[2026-11-20]]]",
+    ] {
+        assert_eq!(from_text(link), Some(date(2026, 11, 20)), "{link}");
+    }
+    assert_eq!(from_text("[[Journal/2024/Christmas|24 December]]"), None, "no day is made of parts of a path");
+    let long = format!("[[{}/2026-11-20]]", "a folder/".repeat(20));
+    assert_eq!(from_text(&long), Some(date(2026, 11, 20)));
+}
+
+#[test]
 fn numbers_are_read_by_their_digits() {
     for (value, day) in [
         (json!(1_795_132_800_000_i64), Some(date(2026, 11, 20))),
