@@ -59,7 +59,8 @@ pub struct Note {
     pub front: FrontMatter,
     /// Where the body starts in `text`: after byte order mark and front matter.
     pub body: usize,
-    /// From front matter, else the only level-1 heading if it comes first, else the name of the page or file.
+    /// From front matter, else the only level-1 heading if its reader sees no words before it, else the name of the page or
+    /// file.
     pub title: String,
     /// Kind of note (`"daily"`, `"project"`, …): front matter, else [`NoteRules`].
     pub kind: Option<String>,
@@ -255,6 +256,9 @@ const READING: &str = "notes/13";
 /// The warning about a note that is private because its front matter cannot be read.
 pub const GUARDED: &str = "front matter cannot be read and names a private tag: the note is private until it can";
 
+/// Most bytes between a note's properties and the heading that is its title, except for comments.
+const MOST_ABOVE_TITLE: usize = 2000;
+
 /// Parses a note. Never fails, never panics, linear in the length of `bytes`.
 pub fn parse(path: &VaultPath, bytes: &[u8], rules: &NoteRules) -> Note {
     let decode::Decoded { text, start, warning } = decode::decode(bytes);
@@ -293,10 +297,10 @@ pub fn parse(path: &VaultPath, bytes: &[u8], rules: &NoteRules) -> Note {
     let block_ids = found.block_ids.iter().filter(|id| shown(id.start));
     let block_ids = block_ids.map(|id| (text[id.clone()].to_owned(), id.start - 1));
     let named = kind::named(path, rules);
-    Note {
+    let mut note = Note {
         hash: crate::fingerprint::text_hash(bytes),
         body,
-        title: title(path, format, &text, top, &front, &outline),
+        title: String::new(),
         kind: front.kind.clone().or_else(|| kind::by_place(path, rules, named)),
         days: frontmatter::own_days(named, &front.properties),
         sections: outline::sections(&text, body, &outline),
@@ -314,7 +318,9 @@ pub fn parse(path: &VaultPath, bytes: &[u8], rules: &NoteRules) -> Note {
         hidden,
         warnings,
         text,
-    }
+    };
+    note.title = title(&note, top);
+    note
 }
 
 /// Whether comments are left out. Where nobody writes Markdown, in plain text and in documents that are converted (a
@@ -424,11 +430,22 @@ pub fn day_in_figures(text: &str) -> Option<jiff::civil::Date> {
     dates::in_figures(text)
 }
 
-fn title(path: &VaultPath, format: Format, text: &str, top: usize, front: &FrontMatter, outline: &[Heading]) -> String {
-    let told = front.title.as_deref().or_else(|| outline::title(text, top, outline));
+/// What the note is called. Properties end at `top`.
+fn title(note: &Note, top: usize) -> String {
+    let (path, format) = (&note.path, note.path.format());
+    let heading = || outline::title(&note.outline).filter(|first| shows_nothing(note, top..first.span.start));
+    let told = note.front.title.clone().or_else(|| heading().map(|heading| heading.text.clone()));
     // An attachment is called by its whole name.
     let name = if format == Format::Attachment { Some(path.file_name().to_owned()) } else { path.page() };
-    told.map(str::to_owned).or(name).unwrap_or_else(|| path.stem().to_owned())
+    told.or(name).unwrap_or_else(|| path.stem().to_owned())
+}
+
+/// Whether a reader of the note sees no words there: white space, a comment, tags, a rule.
+fn shows_nothing(note: &Note, span: Range<usize>) -> bool {
+    let written = chunk::visible(note, &span);
+    let written = written.trim();
+    // So much that is no comment says something.
+    written.len() < MOST_ABOVE_TITLE && !render(note.path.format(), written).text.contains(char::is_alphanumeric)
 }
 
 /// Tags in NFC, each once whatever its case, as first written.

@@ -28,6 +28,9 @@ const DEEPEST_LINK: usize = 8;
 /// The beginning of an address that holds a file.
 const HELD: &str = "data:";
 
+/// What stands alone in a paragraph, in lower case, for a table of contents that a program puts in its place.
+const CONTENTS: [&str; 7] = ["[toc]", "[[toc]]", "[_toc_]", "[[_toc_]]", "{{toc}}", "${toc}", "{:toc}"];
+
 /// What one pass finds; positions are those of the whole text.
 #[derive(Debug, Default)]
 pub(super) struct Pass {
@@ -41,8 +44,8 @@ pub(super) struct Pass {
 
 /// Reads `text[body..]`, adding to what was found in the front matter.
 pub(super) fn pass(text: &str, body: usize, found: Found) -> Pass {
-    let shallow = shallow(&text[body..]);
     let mut reader = Reader::new(text, body, found);
+    let shallow = shallow(&text[body..]);
     let parser = Parser::new_ext(&shallow, OPTIONS);
     for (label, definition) in parser.reference_definitions().iter() {
         reader.definition(label, &definition.dest, definition.span.start + body..definition.span.end + body);
@@ -126,6 +129,8 @@ struct Reader<'t> {
     line: Option<usize>,
     block: u32,
     cell: bool,
+    /// Whether a block was read that is neither a heading nor HTML nor meant for programs.
+    begun: bool,
 }
 
 impl<'t> Reader<'t> {
@@ -291,6 +296,8 @@ impl<'t> Reader<'t> {
                     // It is found in the text that follows.
                     Some(citation) if citation.kind == LinkKind::Url => {}
                     Some(citation) => found.push(citation),
+                    // A command of Roam's: `{{[[TODO]]}}`.
+                    None if self.text[..range.start].ends_with("{{") => {}
                     None => found.extend(links::wiki(self.text, range, embed)),
                 }
             }
@@ -357,6 +364,12 @@ impl<'t> Reader<'t> {
         let end = next_line(bytes, start + last + 1);
         let is_math = self.kind == BlockKind::Paragraph && self.math && !self.plain;
         let kind = if is_math { BlockKind::Code } else { self.kind };
+        let text = self.text[start..end].trim();
+        if kind == BlockKind::Paragraph && (is_contents(text) || (!self.begun && is_import(text))) {
+            self.pass.found.unseen.push(start..end);
+        } else {
+            self.begun |= !matches!(kind, BlockKind::Heading | BlockKind::Html);
+        }
         let cuts = match kind {
             BlockKind::Code | BlockKind::Quote => line_starts(bytes, start..end),
             _ => self.cuts.iter().copied().filter(|cut| (start + 1..end).contains(cut)).collect(),
@@ -370,6 +383,21 @@ impl<'t> Reader<'t> {
             self.cuts.push(cut);
         }
     }
+}
+
+fn is_contents(text: &str) -> bool {
+    CONTENTS.iter().any(|mark| text.eq_ignore_ascii_case(mark))
+}
+
+/// Whether a paragraph imports what its page is made with, as pages of Docusaurus and Astro do above their text:
+/// `import Tabs from "@theme/Tabs";`.
+fn is_import(text: &str) -> bool {
+    text.lines().all(|line| {
+        let line = line.trim_end().trim_end_matches(';');
+        let quote = line.chars().next_back().filter(|c| matches!(c, '"' | '\''));
+        let before = quote.and_then(|quote| line[..line.len() - 1].rsplit_once(quote)).map(|(before, _)| before);
+        line.starts_with("import ") && before.is_some_and(|before| before.ends_with("from ") || before == "import ")
+    })
 }
 
 /// The start of the line that `at` is on, not before `floor`.

@@ -143,11 +143,32 @@ fn titles() {
         ("#\n", "Stem"),
         ("", "Stem"),
         ("---\ntitle:\n---\n", "Stem"),
+        ("<!-- markdownlint-disable MD033 -->\n# H\n", "H"),
+        ("%% draft %%\n\n# H\n", "H"),
+        ("[[_TOC_]]\n\n# H\n", "H"),
+        ("[TOC]\n\n---\n\n# H\n", "H"),
+        ("<div align=\"center\">\n<img src=\"a.png\">\n</div>\n\n# H\n", "H"),
+        ("import Tabs from '@theme/Tabs';\nimport './a.css'\n\n# H\n", "H"),
+        ("<p>x</p>\n\n# H\n", "Stem"),
+        ("see [TOC]\n\n# H\n", "Stem"),
+        ("import licences from Norway\n\n# H\n", "Stem"),
     ] {
         assert_eq!(note(text).title, title, "{text:?}");
     }
     assert_eq!(note_at("pages/projects___alpha.md", b"x").title, "projects/alpha");
     assert_eq!(note_at("a%20b.png", b"").title, "a%20b.png");
+}
+
+#[test]
+fn what_programs_put_something_else_in_place_of_is_not_read() {
+    for (text, read) in [
+        ("[[_TOC_]]\n\na [[b]] [TOC]\n", "a b [TOC]"),
+        ("# H\n\nimport Tabs from \"@theme/Tabs\";\n\na\n\nimport b from 'b'\n", "# H\n\n\na\n\nimport b from 'b'"),
+    ] {
+        let note = note(text);
+        assert_eq!(crate::chunk::searchable(&note, &(0..note.text.len())).trim(), read);
+        assert!(note.links.iter().all(|link| link.target == "b"), "{:?}", note.links);
+    }
 }
 
 #[test]

@@ -189,6 +189,7 @@ fn what_is_no_link() {
         "http://",
         "$[[a]]$",
         "[ ] a",
+        "{{[[TODO]]}} a, {{[[query]]: {and: b}}}",
     ] {
         assert_eq!(note(text).links, [], "{text:?}");
     }
