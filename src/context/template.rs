@@ -87,9 +87,8 @@ fn tail(note: &Note) -> String {
         (None, Some(date)) => parts.push(format!("{}.", in_words(date))),
         (None, None) => {}
     }
-    let mut place: Vec<&str> = note.path.folder().split('/').filter(|folder| !folder.is_empty()).collect();
-    let name = telling_name(note);
-    place.extend(name.as_deref());
+    let folders = note.path.folder().split('/').map(|folder| without_ids(folder.split(' ')).join(" "));
+    let place: Vec<String> = folders.filter(|folder| !folder.is_empty()).chain(telling_name(note)).collect();
     if !place.is_empty() {
         parts.push(format!("{}.", place.join(" › ")));
     }
@@ -105,7 +104,7 @@ fn tail(note: &Note) -> String {
 fn telling_name(note: &Note) -> Option<String> {
     let file = note.path.file_name();
     let stem = file.rsplit_once('.').map_or(file, |(stem, _)| stem);
-    let words: Vec<&str> = stem.split(['-', '_', '.', ' ']).filter(|word| !word.is_empty()).collect();
+    let words = without_ids(stem.split(['-', '_', '.', ' ']).filter(|word| !word.is_empty()));
     let names = std::iter::once(&note.title).chain(&note.front.aliases).map(|name| name.to_lowercase());
     let known: Vec<String> = names.collect();
     let is_new = |word: &&str| {
@@ -113,6 +112,12 @@ fn telling_name(note: &Note) -> Option<String> {
         word.contains(char::is_alphabetic) && !known.iter().any(|name| name.contains(&word))
     };
     words.iter().any(is_new).then(|| words.join(" "))
+}
+
+/// The words of a name but for the ids that Notion puts behind the names of pages, which say nothing.
+fn without_ids<'a>(words: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let is_id = |word: &&str| word.len() == 32 && word.bytes().all(|b| b.is_ascii_hexdigit());
+    words.filter(|word| !is_id(word)).collect()
 }
 
 /// `Friday, 20 November 2026`.

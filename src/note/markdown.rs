@@ -31,6 +31,9 @@ const HELD: &str = "data:";
 /// What stands alone in a paragraph, in lower case, for a table of contents that a program puts in its place.
 const CONTENTS: [&str; 7] = ["[toc]", "[[toc]]", "[_toc_]", "[[_toc_]]", "{{toc}}", "${toc}", "{:toc}"];
 
+/// Tags whose block holds Markdown, with or without a blank line below them: Notion exports callouts as `<aside>`.
+const WRAPPERS: [&str; 4] = ["aside", "details", "summary", "iframe"];
+
 /// What one pass finds; positions are those of the whole text.
 #[derive(Debug, Default)]
 pub(super) struct Pass {
@@ -45,15 +48,7 @@ pub(super) struct Pass {
 /// Reads `text[body..]`, adding to what was found in the front matter.
 pub(super) fn pass(text: &str, body: usize, found: Found) -> Pass {
     let mut reader = Reader::new(text, body, found);
-    let shallow = shallow(&text[body..]);
-    let parser = Parser::new_ext(&shallow, OPTIONS);
-    for (label, definition) in parser.reference_definitions().iter() {
-        reader.definition(label, &definition.dest, definition.span.start + body..definition.span.end + body);
-    }
-    for (event, range) in parser.into_offset_iter() {
-        reader.event(&event, range.start + body..range.end + body);
-    }
-    reader.flush();
+    reader.read(&(body..text.len()));
     reader.pass
 }
 
@@ -243,6 +238,7 @@ impl<'t> Reader<'t> {
         };
         self.block += 1;
         self.line = None;
+        let wrapped = if self.depth == 0 && kind == BlockKind::Html { wrapped(self.text, &range) } else { None };
         if self.depth == 0 {
             self.open_block(kind);
         }
@@ -256,6 +252,26 @@ impl<'t> Reader<'t> {
             _ => {}
         }
         self.depth += 1;
+        if let Some(wrapped) = wrapped {
+            self.read(&wrapped);
+        }
+    }
+
+    /// Reads a piece of Markdown.
+    fn read(&mut self, span: &Range<usize>) {
+        let shallow = shallow(&self.text[span.clone()]);
+        let parser = Parser::new_ext(&shallow, OPTIONS);
+        for (label, definition) in parser.reference_definitions().iter() {
+            self.definition(
+                label,
+                &definition.dest,
+                definition.span.start + span.start..definition.span.end + span.start,
+            );
+        }
+        for (event, range) in parser.into_offset_iter() {
+            self.event(&event, range.start + span.start..range.end + span.start);
+        }
+        self.flush();
     }
 
     fn end(&mut self, tag: TagEnd, range: Range<usize>) {
@@ -383,6 +399,17 @@ impl<'t> Reader<'t> {
             self.cuts.push(cut);
         }
     }
+}
+
+/// The Markdown in a block of HTML that begins with a line of one of [`WRAPPERS`].
+pub(super) fn wrapped(text: &str, block: &Range<usize>) -> Option<Range<usize>> {
+    let is_tag = |line: &&str| {
+        let tag = line.trim().strip_prefix('<').and_then(|tag| tag.strip_suffix('>'));
+        let name = tag.map(|tag| tag.trim_start_matches('/').split(|c: char| !c.is_alphanumeric()).next());
+        name.flatten().is_some_and(|name| WRAPPERS.iter().any(|known| name.eq_ignore_ascii_case(known)))
+    };
+    let tags = text[block.clone()].split_inclusive('\n').take_while(is_tag).map(str::len).sum::<usize>();
+    (tags > 0).then_some(block.start + tags..block.end).filter(|inside| !inside.is_empty())
 }
 
 fn is_contents(text: &str) -> bool {

@@ -172,6 +172,19 @@ fn what_programs_put_something_else_in_place_of_is_not_read() {
 }
 
 #[test]
+fn what_stands_in_a_callout_of_html_is_markdown() {
+    for text in [
+        "<aside>\n💡 [r](r.md) **b** #t <!-- #no -->\n# h\n\n</aside>\n",
+        "<details open>\n<summary>x</summary>\n[r](r.md) #t\n</details>\n",
+    ] {
+        let note = note(text);
+        assert_eq!((note.links[0].target.as_str(), note.tags.as_slice()), ("r.md", &["t".to_owned()][..]), "{text}");
+        assert_eq!((note.outline.len(), note.blocks[0].kind), (0, BlockKind::Html), "{text}");
+    }
+    assert!(note("<div>\n[r](r.md)\n</div>\n").links.is_empty());
+}
+
+#[test]
 fn kinds_and_dates() {
     let day = Some(jiff::civil::date(2026, 11, 20));
     let daily = note_at("journals/2026_11_20.md", b"x");
@@ -224,6 +237,8 @@ fn hostile_shapes_finish() {
         "%% ".repeat(100_000),
         "%%\n\n".repeat(50_000),
         "<div><!--\n\n".repeat(30_000),
+        "<aside>\n".repeat(50_000),
+        "a\n<aside>\n".repeat(30_000),
         "<!-- --> ".repeat(50_000),
         "[a:: ".repeat(20_000),
         "a:: ".repeat(50_000),

@@ -33,6 +33,12 @@ fn a_file_name_is_said_where_it_says_more() {
         ("old plan.md", "# The Plan\n\nWords.\n", "The Plan. old plan."),
         ("2026-11-20.md", "# Friday\n\nWords.\n", "Friday. daily, Friday, 20 November 2026."),
         ("0042.md", "# The answer\n\nWords.\n", "The answer."),
+        ("House rules 294c08f089bc189fe112ee89126ab1f5.md", "# House rules\n\nWords.\n", "House rules."),
+        (
+            "Wiki bf111e3622a72a3b5dc784b5903983ca/Tides 294c08f089bc189fe112ee89126ab1f5.md",
+            "Words.",
+            "Tides 294c08f089bc189fe112ee89126ab1f5. Wiki.",
+        ),
         ("über-uns.md", "# Über uns\n\nWorte.\n", "Über uns."),
     ];
     for (path, text, expected) in cases {

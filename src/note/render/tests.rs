@@ -75,6 +75,12 @@ fn what_applications_hide() {
         ("a<br>b <b>c</b> <!-- no --> d", "a b c  d"),
         ("<div class=\"x\n y\"><p>one</p><p>two</p>\n<!-- no\nno --></div>\n\nthree", "\none two \n\n\n\n· three"),
         ("1 < 2 and a <- b", "1 < 2 and a <- b"),
+        (
+            "<aside>\n💡 See [the *rules*](r.md) and **tides**\n\n</aside>\n\nx",
+            "\n💡 See the rules and tides \n\n\n\n· x",
+        ),
+        ("<details>\n<summary>More</summary>\n# *a*\n- b\n</details>\nc", "\nMore \n· a\n· b \n\n· c"),
+        ("<iframe src=\"x\"></iframe>\n[a](b.md)", "\na"),
     ];
     check(Format::Markdown, &cases);
 }
