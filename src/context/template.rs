@@ -1,7 +1,9 @@
 //! The free context: what a note says about itself, in one or two lines. A pure function of the note.
 
+use std::ops::Range;
+
 use super::settings::Levels;
-use note::chunk::{Chunk, searchable};
+use note::chunk::{Chunk, searchable, visible};
 use note::{BlockKind, Note};
 
 /// Name and version of the template: part of the generation, so that a change recomputes the contexts it made.
@@ -18,7 +20,7 @@ pub struct Template<'a> {
     note: &'a Note,
     head: String,
     tail: String,
-    lead: Option<(std::ops::Range<usize>, String)>,
+    lead: Option<(Range<usize>, String)>,
 }
 
 impl<'a> Template<'a> {
@@ -125,20 +127,50 @@ fn in_words(date: jiff::civil::Date) -> String {
     date.strftime("%A, %-d %B %Y").to_string()
 }
 
-/// The note's description, else the first sentence of its first paragraph, with the span it was taken from.
-fn lead(note: &Note) -> Option<(std::ops::Range<usize>, String)> {
+/// The note's description, else the first sentence of the first paragraph that says something, with the span it was taken from.
+fn lead(note: &Note) -> Option<(Range<usize>, String)> {
     if let Some(description) = &note.front.description {
         return Some((0..0, shorten(description))).filter(|(_, text)| !text.is_empty());
     }
-    let block = note.blocks.iter().find(|b| b.kind == BlockKind::Paragraph)?;
-    // A paragraph can be megabytes long; its first sentence is near its start.
-    let end = note.text.floor_char_boundary(block.span.end.min(block.span.start + 4 * LEAD_CHARS));
-    // A block ends after its line's end, a chunk before it.
-    let end = block.span.start + note.text[block.span.start..end].trim_end().len();
-    let text = searchable(note, &(block.span.start..end));
-    let text = shorten(&text);
+    let paragraphs = note.blocks.iter().filter(|block| block.kind == BlockKind::Paragraph).map(|block| &block.span);
+    let mut beginnings = paragraphs.map(|span| {
+        // A paragraph can be megabytes long; its first sentence is near its start.
+        let end = note.text.floor_char_boundary(span.end.min(span.start + 4 * LEAD_CHARS));
+        // A block ends after its line's end, a chunk before it.
+        span.start..span.start + note.text[span.start..end].trim_end().len()
+    });
+    let span = beginnings.find(|span| says_something(note, span))?;
+    let text = searchable(note, &span);
+    let text = shorten(&without(&text, "{%", "%}"));
     let worth_it = text.chars().filter(|c| c.is_alphanumeric()).count() >= 12;
-    worth_it.then_some((block.span.start..end, text))
+    worth_it.then_some((span, text))
+}
+
+/// Whether a paragraph has words beside links, pictures, code and commands for programs. Without any it is a bar of links, a
+/// field to fill in, a picture.
+fn says_something(note: &Note, span: &Range<usize>) -> bool {
+    let (mut beside, mut at) = (String::new(), span.start);
+    let links = &note.links[note.links.partition_point(|link| link.span.start < span.start)..];
+    for link in links.iter().take_while(|link| link.span.end <= span.end) {
+        beside.push_str(&visible(note, &(at..link.span.start.max(at))));
+        at = at.max(link.span.end);
+    }
+    beside.push_str(&visible(note, &(at..span.end)));
+    let commands = [("`", "`"), ("{%", "%}"), ("{{", "}}")];
+    commands.iter().fold(beside, |text, (open, close)| without(&text, open, close)).contains(char::is_alphanumeric)
+}
+
+/// A text without what stands between two marks, and without these.
+fn without(text: &str, open: &str, close: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once(open)
+        && let Some((_, behind)) = after.split_once(close)
+    {
+        out.push_str(before);
+        rest = behind;
+    }
+    out + rest
 }
 
 /// The first sentence, in one line, at most [`LEAD_CHARS`] characters, cut between words.

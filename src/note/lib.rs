@@ -365,7 +365,11 @@ impl Structure {
         let frontmatter::Cut { front, yaml, body, .. } = cut;
         let mut found = links::Found::default();
         found.properties(text, yaml);
-        Structure { pass: markdown::pass(text, body, found), front, guard, body }
+        let mut pass = markdown::pass(text, body, found);
+        if front.property("excalidraw-plugin").is_some() {
+            pass.hide_drawing(text);
+        }
+        Structure { pass, front, guard, body }
     }
 }
 

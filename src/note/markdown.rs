@@ -45,6 +45,17 @@ pub(super) struct Pass {
     pub(super) found: Found,
 }
 
+impl Pass {
+    /// Hides what Excalidraw keeps in a note for itself: its advice to its user above the text, and the drawing below it.
+    pub(super) fn hide_drawing(&mut self, text: &str) {
+        let advice =
+            self.blocks.first().map(|block| block.span.clone()).filter(|span| text[span.clone()].starts_with("==⚠"));
+        let drawing = self.headings.iter().find(|(heading, _)| heading.text == "Drawing");
+        let drawing = drawing.map(|(heading, _)| heading.span.start..text.len());
+        self.found.unseen.extend(advice.into_iter().chain(drawing));
+    }
+}
+
 /// Reads `text[body..]`, adding to what was found in the front matter.
 pub(super) fn pass(text: &str, body: usize, found: Found) -> Pass {
     let mut reader = Reader::new(text, body, found);

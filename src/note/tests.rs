@@ -172,6 +172,17 @@ fn what_programs_put_something_else_in_place_of_is_not_read() {
 }
 
 #[test]
+fn of_a_drawing_its_words_are_read() {
+    let text = "---\nexcalidraw-plugin: parsed\n---\n==⚠  Switch to EXCALIDRAW VIEW. ⚠==\n\n\n# Text Elements\nherbs ^a1\n\n# Drawing\n```json\n{}\n```\n%%";
+    let drawing = note(text);
+    assert_eq!(crate::chunk::searchable(&drawing, &(drawing.body..text.len())).trim(), "# Text Elements\nherbs ^a1");
+    assert_eq!(drawing.outline.len(), 1);
+    let hidden = note(&text.replace("# Drawing", "%%\n## Drawing"));
+    assert_eq!(hidden.hidden.len(), 2);
+    assert!(note(&text.replace("excalidraw", "other")).hidden.is_empty());
+}
+
+#[test]
 fn what_stands_in_a_callout_of_html_is_markdown() {
     for text in [
         "<aside>\n💡 [r](r.md) **b** #t <!-- #no -->\n# h\n\n</aside>\n",

@@ -47,6 +47,23 @@ fn a_file_name_is_said_where_it_says_more() {
 }
 
 #[test]
+fn the_lead_is_the_first_paragraph_that_says_something() {
+    for above in [
+        "![[Pasted image 20240314101112.png]]",
+        "[Previous](a.md) | [Index](b.md) | [Next](c.md)",
+        "`BUTTON[new-task]` `INPUT[toggle:done]`",
+        "{% include 'a notice to readers' %} {{ toc.of.page }}",
+        "<https://example.org/a-long-address>",
+        "%% a remark for the writer %%",
+    ] {
+        let text = format!("# Boats\n\n{above}\n\nThe dinghy is in the shed.\n\n## Oars\n\nTwo.\n");
+        assert_eq!(contexts("b.md", &text)[1], "Boats. The dinghy is in the shed.", "{above}");
+    }
+    let hint = "# Boats\n\n{% hint style=\"info\" %}\nThe spare `key` is with [Anna](a.md).\n{% endhint %}\n\n## Oars\n\nTwo.\n";
+    assert_eq!(contexts("b.md", hint)[1], "Boats. The spare `key` is with Anna.");
+}
+
+#[test]
 fn what_goes_before_a_models_context_has_the_levels_asked_for() {
     let text = "---\ntype: guide\n---\n# Quickstart\n\nHow to get a pod running today.\n\n## Steps\n\nOne two.\n\n### First\n\nThree four.\n";
     let note = parse(&VaultPath::parse("docs/quickstart.md").unwrap(), text.as_bytes(), &NoteRules::default());
