@@ -80,7 +80,8 @@ pub struct Note {
     pub block_ids: Vec<(String, usize)>,
     /// Where front matter, or the beginning of one, is that cannot be read. Its words are found, but no model sees it.
     pub unread: Option<Range<usize>>,
-    /// Spans not to be indexed: `%%comments%%`, HTML comments, and files that are written into addresses.
+    /// Spans not to be indexed: `%%comments%%`, HTML comments, files that are written into addresses, and what programs keep
+    /// in a note for themselves.
     pub hidden: Vec<Range<usize>>,
     /// Footnote references and tags between the words of a text, in order: `[^1]`, `<b>`. A reader sees no words there.
     pub between: Vec<Range<usize>>,
@@ -266,7 +267,7 @@ pub fn parse(path: &VaultPath, bytes: &[u8], rules: &NoteRules) -> Note {
     let format = path.format();
     let Structure { pass, mut front, guard, body } = Structure::read(format, &text, start, &mut warnings);
     let Pass { headings, mut blocks, mut found } = pass;
-    let hidden = found.hidden(has_comments(path, rules), &text, &mut warnings);
+    let mut hidden = found.hidden(has_comments(path, rules), &text, &mut warnings);
     let shown = |at: usize| {
         let next = hidden.partition_point(|span| span.end <= at);
         hidden.get(next).is_none_or(|span| at < span.start)
@@ -295,7 +296,10 @@ pub fn parse(path: &VaultPath, bytes: &[u8], rules: &NoteRules) -> Note {
         tags.push(tag);
     }
     let block_ids = found.block_ids.iter().filter(|id| shown(id.start));
-    let block_ids = block_ids.map(|id| (text[id.clone()].to_owned(), id.start - 1));
+    let block_ids: Vec<_> = block_ids.map(|id| (text[id.clone()].to_owned(), id.start - 1)).collect();
+    if format == Format::Markdown {
+        hidden = links::in_order(hidden.into_iter().chain(fields::unseen(&text, &fields)).collect());
+    }
     let named = kind::named(path, rules);
     let mut note = Note {
         hash: crate::fingerprint::text_hash(bytes),
@@ -305,7 +309,7 @@ pub fn parse(path: &VaultPath, bytes: &[u8], rules: &NoteRules) -> Note {
         days: frontmatter::own_days(named, &front.properties),
         sections: outline::sections(&text, body, &outline),
         tags,
-        block_ids: block_ids.chain(fields::block_ids(&text, body, &fields)).collect(),
+        block_ids: block_ids.into_iter().chain(fields::block_ids(&text, body, &fields)).collect(),
         path: path.clone(),
         links: found.links,
         unread: guard.unread,

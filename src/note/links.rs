@@ -47,6 +47,8 @@ pub(super) struct Found {
     /// Spans of footnote references and of inline tags, which stand between words without being any.
     pub(super) between: Vec<Range<usize>>,
     marks: Vec<Mark>,
+    /// Where Logseq's record of the hours spent on a task begins, and its block, if its end has not been read.
+    logbook: Option<(usize, u32)>,
     /// From the first HTML comment that is never closed to the end of its block.
     pub(super) unclosed: Option<Range<usize>>,
 }
@@ -64,6 +66,9 @@ impl Found {
     pub(super) fn run(&mut self, text: &str, run: Range<usize>, place: Place) {
         let bytes = text.as_bytes();
         let mut at = run.start;
+        if at == place.line && bytes[at] == b':' {
+            self.logbook(text, &run, place.block);
+        }
         while let Some(step) = bytes[at..run.end].iter().position(|b| matches!(b, b'#' | b'%' | b':' | b'(')) {
             at += step;
             at = match bytes[at] {
@@ -81,6 +86,18 @@ impl Found {
         }
         if !place.cell && bytes[run.clone()].contains(&b'^') {
             self.block_id(text, &run, place);
+        }
+    }
+
+    /// Reads the first or last line of a record of hours: `:LOGBOOK:` or `:END:`. It is hidden like a comment.
+    fn logbook(&mut self, text: &str, run: &Range<usize>, block: u32) {
+        match text[run.clone()].trim_end() {
+            ":LOGBOOK:" => self.logbook = Some((run.start - indent(&text[..run.start]), block)),
+            ":END:" => {
+                let open = self.logbook.take().filter(|(_, of)| *of == block);
+                self.comments.extend(open.map(|(start, _)| start..next_line(text, run.end)));
+            }
+            _ => {}
         }
     }
 
@@ -192,19 +209,16 @@ impl Found {
             let message = "an HTML comment is never closed and is read as text".to_owned();
             warnings.push(Warning { line: super::line_at(&text.as_bytes()[..open.start]), message });
         }
-        hidden.sort_unstable_by_key(|span| span.start);
-        hidden.dedup_by(|next, span| {
-            let overlaps = next.start < span.end;
-            if overlaps {
-                span.end = span.end.max(next.end);
-            }
-            overlaps
-        });
-        hidden
+        in_order(hidden)
     }
 
-    /// Collects the HTML comments of an HTML block or tag, and the files in it.
+    /// Collects the HTML comments of an HTML block or tag, and the files, styles and programs in it.
     pub(super) fn html(&mut self, text: &str, span: Range<usize>) {
+        let block = text[span.clone()].to_ascii_lowercase();
+        for (open, close) in [("<style", "</style>"), ("<script", "</script>")] {
+            let end = block.rfind(close).filter(|_| block.trim_start().starts_with(open));
+            self.comments.extend(end.map(|end| span.start..span.start + end + close.len()));
+        }
         let mut at = span.start;
         while let Some(step) = text[at..span.end].find("data:") {
             let start = at + step + "data:".len();
@@ -240,6 +254,19 @@ impl Found {
             start += line.len();
         }
     }
+}
+
+/// Spans in order and not overlapping.
+pub(super) fn in_order(mut spans: Vec<Range<usize>>) -> Vec<Range<usize>> {
+    spans.sort_unstable_by_key(|span| span.start);
+    spans.dedup_by(|next, span| {
+        let overlaps = next.start < span.end;
+        if overlaps {
+            span.end = span.end.max(next.end);
+        }
+        overlaps
+    });
+    spans
 }
 
 fn may_precede_tag(text: &str, at: usize) -> bool {
@@ -349,6 +376,16 @@ pub(super) fn trimmed(text: &str, span: Range<usize>) -> Range<usize> {
     let slice = &text[span.clone()];
     let start = span.end - slice.trim_start().len();
     start..start + slice.trim().len()
+}
+
+/// The length of the blanks that a text ends with.
+pub(super) fn indent(text: &str) -> usize {
+    text.len() - text.trim_end_matches([' ', '\t']).len()
+}
+
+/// The start of the line after the one that `at` is on.
+pub(super) fn next_line(text: &str, at: usize) -> usize {
+    text[at..].find('\n').map_or(text.len(), |end| at + end + 1)
 }
 
 fn line_end(text: &str, from: usize) -> usize {

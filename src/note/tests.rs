@@ -172,6 +172,32 @@ fn what_programs_put_something_else_in_place_of_is_not_read() {
 }
 
 #[test]
+fn what_programs_keep_in_a_note_for_themselves_is_not_read() {
+    let id = "6720a1c4-0b7e-4e0f-9d1c-3b5a7f9e2d10";
+    let read = |text: &str| crate::chunk::searchable(&note(text), &(0..text.len()));
+    for (text, expected) in [
+        (format!("- hull\n  collapsed:: true\n\t- paint\n\t  id:: {id}\n- x"), "- hull\n\t- paint\n- x"),
+        (format!("- id:: {id}\n  a"), "- \n  a"),
+        ("- q #card\n  card-repeats:: 2\n  card-last-score:: 5\n  by:: me\n".to_owned(), "- q #card\n  by:: me\n"),
+        (
+            "- DONE a\n  :LOGBOOK:\n  CLOCK: [2026-11-01 Fri 10:11]--[..] =>  00:30\n  :END:\n  b\n".to_owned(),
+            "- DONE a\n  b\n",
+        ),
+        ("<style>\na { b }\n\nc\n</style>\n\n# H\n\n<SCRIPT setup>\nx\n</SCRIPT>\n".to_owned(), "\n\n# H\n\n\n"),
+        (
+            "say id:: here\n:LOGBOOK: a\n:END:\n\n<style>\nopen".to_owned(),
+            "say id:: here\n:LOGBOOK: a\n:END:\n\n<style>\nopen",
+        ),
+    ] {
+        assert_eq!(read(&text), expected);
+    }
+    assert!(note("- :LOGBOOK:\n- a\n- :END:\n").hidden.is_empty(), "it ends with its block");
+    let block = note(&format!("- a\n  id:: {id}\n"));
+    assert_eq!(block.block_ids, [(id.to_owned(), 0)], "it is known all the same");
+    assert!(note_at("n.txt", b"<style>\na\n</style>\n").hidden.is_empty());
+}
+
+#[test]
 fn of_a_drawing_its_words_are_read() {
     let text = "---\nexcalidraw-plugin: parsed\n---\n==⚠  Switch to EXCALIDRAW VIEW. ⚠==\n\n\n# Text Elements\nherbs ^a1\n\n# Drawing\n```json\n{}\n```\n%%";
     let drawing = note(text);
@@ -263,6 +289,9 @@ fn hostile_shapes_finish() {
         format!("<p>\n{}", "data:a/".repeat(200_000)),
         "![".repeat(20_000) + &"](data:a/)".repeat(20_000),
         "[//]: # (a)\n".repeat(20_000),
+        ":LOGBOOK:\n".repeat(50_000),
+        "collapsed:: true\n".repeat(50_000),
+        "[id:: a] ".repeat(50_000),
     ];
     for shape in &shapes {
         note(shape);

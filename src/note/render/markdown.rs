@@ -9,9 +9,6 @@ use super::{Gap, Rendered, Writer};
 use crate::format::Format;
 use crate::{links, markdown, outline, plain};
 
-/// Properties that Logseq keeps with a block and shows nobody.
-const UNSEEN: [&str; 2] = ["id:: ", "collapsed:: "];
-
 /// Renders a piece of Markdown. In plain text tags are words.
 pub(super) fn render(source: &str, is_plain: bool) -> Rendered<'_> {
     let mut reader = Reader { source, is_plain, writer: Writer::new(source), ..Reader::default() };
@@ -168,10 +165,6 @@ impl Reader<'_> {
     fn words(&mut self, text: &str, range: Range<usize>) {
         let ends_line = self.source[range.end..].trim_start_matches([' ', '\t', '\r']);
         let ends_line = ends_line.is_empty() || ends_line.starts_with('\n');
-        let begins_line = self.source[..range.start].ends_with(['\n', ' ', '\t']);
-        if begins_line && ends_line && UNSEEN.iter().any(|property| text.starts_with(property)) {
-            return;
-        }
         let text = if ends_line { outline::without_block_id(text.trim_end()) } else { text };
         let around = |at: Option<char>| at.filter(|_| text.contains("=="));
         let before = around(self.source[..range.start].chars().next_back());
