@@ -41,7 +41,7 @@ pub use frontmatter::{FIELDS, dates_note};
 pub use ids::{BY_ID, ids};
 pub use links::IN_VAULT;
 pub use path::{FileStat, VaultPath};
-pub use periodic::{Periodic, SETTINGS as PERIODIC_SETTINGS, read as periodic};
+pub use periodic::{LOGSEQ as LOGSEQ_SETTINGS, Periodic, SETTINGS as PERIODIC_SETTINGS, journals, read as periodic};
 pub use private::{Private, TAG as PRIVATE_TAG};
 pub use render::{BETWEEN_CELLS, HeadingLine, PARTED, Rendered, render};
 
@@ -227,6 +227,8 @@ pub struct NoteRules {
     pub folders: Vec<(String, String)>,
     /// Notes that an application names by days.
     pub periodic: Vec<Periodic>,
+    /// How Logseq calls the pages of days, if it is not as usual.
+    pub journals: Option<String>,
     /// Whether Markdown comments are read as text.
     pub comments: bool,
 }
@@ -236,7 +238,8 @@ impl NoteRules {
     pub fn reading(&self) -> String {
         let of = |one: &Periodic| format!(" {}:{}/{}", one.kind, one.folder, one.written);
         let comments = if self.comments { " comments" } else { "" };
-        READING.to_owned() + comments + &self.periodic.iter().map(of).collect::<String>()
+        let journals = self.journals.iter().map(|format| format!(" journals:{format}"));
+        READING.to_owned() + comments + &self.periodic.iter().map(of).chain(journals).collect::<String>()
     }
 }
 
@@ -323,7 +326,7 @@ pub fn parse(path: &VaultPath, bytes: &[u8], rules: &NoteRules) -> Note {
         warnings,
         text,
     };
-    note.title = title(&note, top);
+    note.title = title(&note, top, rules);
     note
 }
 
@@ -439,13 +442,17 @@ pub fn day_in_figures(text: &str) -> Option<jiff::civil::Date> {
 }
 
 /// What the note is called. Properties end at `top`.
-fn title(note: &Note, top: usize) -> String {
+fn title(note: &Note, top: usize, rules: &NoteRules) -> String {
     let (path, format) = (&note.path, note.path.format());
-    let heading = || outline::title(&note.outline).filter(|first| shows_nothing(note, top..first.span.start));
-    let told = note.front.title.clone().or_else(|| heading().map(|heading| heading.text.clone()));
+    let journal = path.journal().filter(|_| path.folder().ends_with("journals"));
+    let called = journal.zip(rules.journals.as_ref()).map(|(day, format)| dates::in_logseq(day, format));
+    // A headline of a day in Org is an entry of that day.
+    let heading = outline::title(&note.outline).filter(|_| format != Format::Org || path.journal().is_none());
+    let heading = heading.filter(|first| shows_nothing(note, top..first.span.start)).map(|heading| &heading.text);
     // An attachment is called by its whole name.
     let name = if format == Format::Attachment { Some(path.file_name().to_owned()) } else { path.page() };
-    told.or(name).unwrap_or_else(|| path.stem().to_owned())
+    let told = note.front.title.as_ref().or(heading).cloned();
+    told.or(called).or(name).unwrap_or_else(|| path.stem().to_owned())
 }
 
 /// Whether a reader of the note sees no words there: white space, a comment, tags, a rule.

@@ -126,7 +126,7 @@ impl VaultPath {
 
     /// The title that Logseq gives to the page of a day unless it is set otherwise: `Mar 5th, 2026`.
     pub fn journal_title(&self) -> Option<String> {
-        self.journal().map(dates::in_logseq)
+        self.journal().map(|day| dates::in_logseq(day, dates::LOGSEQ))
     }
 
     /// The folder, `""` at the root.
