@@ -114,6 +114,7 @@ impl Found {
         let rest = &text[start..end];
         let length = rest.find(|c| !is_tag_char(c)).unwrap_or(rest.len());
         let tag = rest[..length].trim_end_matches('/');
+        self.tags.extend(tag_of_words(rest).map(|length| start..start + length));
         // `#123` is an issue or a rank, `#/` a path.
         if tag.chars().any(|c| !c.is_ascii_digit() && !matches!(c, '-' | '_' | '/')) && !tag.starts_with('/') {
             self.tags.push(start..start + tag.len());
@@ -291,6 +292,16 @@ fn linked_tag(text: &str, start: usize) -> Option<Range<usize>> {
     let inner = rest[..rest.floor_char_boundary(LONGEST_KEY)].split_once("]]")?.0;
     let tag = inner.split('|').next().filter(|tag| !tag.trim().is_empty() && !tag.contains(['[', '\n', '\r']))?;
     Some(trimmed(text, start + "[[".len()..start + "[[".len() + tag.len()))
+}
+
+/// The length of a tag of several words, which ends with a mark as well: `#two words#`, as Bear writes it. `#note on C#`
+/// is none.
+fn tag_of_words(rest: &str) -> Option<usize> {
+    let (tag, after) = rest[..rest.floor_char_boundary(LONGEST_KEY)].split_once('#')?;
+    let last = tag.rsplit(' ').next().filter(|last| last.len() < tag.len())?;
+    let is_closed = !after.starts_with(|c: char| is_tag_char(c) || c == '#') && last.chars().count() > 1;
+    let is_tag = tag.starts_with(char::is_alphabetic) && tag.chars().all(|c| c == ' ' || is_tag_char(c));
+    (is_closed && is_tag).then_some(tag.len())
 }
 
 /// Letters, digits, marks and emoji of any script, `-`, `_` and `/`.
