@@ -63,12 +63,24 @@ pub(super) fn pass(text: &str, body: usize, found: Found) -> Pass {
     reader.pass
 }
 
-/// The text with container markers that are too deep replaced by letters, byte for byte.
+/// The text with container markers that are too deep replaced by letters, byte for byte, and what is indented below a line
+/// such as `!!! note` or `=== "Linux"` made a quote, as MkDocs shows it.
 pub(super) fn shallow(text: &str) -> Cow<'_, str> {
     let is_end = |b: &u8| matches!(b, b'\n' | b'\r');
     let mut masked: Option<Vec<u8>> = None;
     let mut start = 0;
+    let (mut fence, mut is_below): (Option<&[u8]>, bool) = (None, false);
     for line in text.as_bytes().split(is_end) {
+        let is_indented = line.starts_with(b"    ") || line.starts_with(b"\t");
+        if is_below && is_indented {
+            masked.get_or_insert_with(|| text.as_bytes().to_vec())[start] = b'>';
+        } else if !line.is_empty() {
+            fence = match (fence, fence_of(line)) {
+                (Some(open), Some(close)) if close.starts_with(open) && close.len() == line.trim_ascii().len() => None,
+                (open, found) => open.or(found),
+            };
+            is_below = fence.is_none() && begins_block(line);
+        }
         if line.len() > DEEPEST_MARKER {
             let prefix = marker_prefix(line);
             for at in (DEEPEST_MARKER..prefix).filter(|&at| !matches!(line[at], b' ' | b'\t')) {
@@ -79,6 +91,20 @@ pub(super) fn shallow(text: &str) -> Cow<'_, str> {
     }
     // Only ASCII was replaced by ASCII, so that this stays UTF-8 and the fallback is never taken.
     masked.and_then(|bytes| String::from_utf8(bytes).ok()).map_or(Cow::Borrowed(text), Cow::Owned)
+}
+
+/// The three or more backticks or tildes that a line begins with.
+fn fence_of(line: &[u8]) -> Option<&[u8]> {
+    let line = line.trim_ascii_start();
+    let mark = line.first().filter(|mark| matches!(mark, b'`' | b'~'))?;
+    let fence = &line[..line.iter().take_while(|byte| *byte == mark).count()];
+    (fence.len() >= 3).then_some(fence)
+}
+
+/// Whether a line begins an admonition or a tab of MkDocs.
+fn begins_block(line: &[u8]) -> bool {
+    let kind = [&b"!!! "[..], b"??? ", b"???+ "].iter().find_map(|mark| line.strip_prefix(*mark));
+    kind.is_some_and(|kind| kind.first().is_some_and(u8::is_ascii_alphabetic)) || line.starts_with(b"=== \"")
 }
 
 /// The length of the blanks, quote and list markers that a line begins with.

@@ -209,6 +209,22 @@ fn of_a_drawing_its_words_are_read() {
 }
 
 #[test]
+fn what_is_indented_below_an_admonition_or_a_tab_is_a_quote() {
+    for text in [
+        "!!! warning \"Mains\"\n\n    See [r](r.md) #t\n",
+        "=== \"Linux\"\n\tSee [r](r.md) #t\n",
+        "??? note\n    a\n\n    # h\n    [r](r.md) #t\n",
+    ] {
+        let note = note(text);
+        assert_eq!((note.links[0].target.as_str(), note.tags.as_slice()), ("r.md", &["t".to_owned()][..]), "{text}");
+        assert_eq!((note.outline.len(), note.blocks.last().unwrap().kind), (0, BlockKind::Quote), "{text}");
+    }
+    for text in ["```\n!!! note\n    [r](r.md)\n```\n", "!!! note\n\na\n\n    [r](r.md)\n", "!!!\n\n    [r](r.md)\n"] {
+        assert!(note(text).links.is_empty(), "{text}");
+    }
+}
+
+#[test]
 fn what_stands_in_a_callout_of_html_is_markdown() {
     for text in [
         "<aside>\n💡 [r](r.md) **b** #t <!-- #no -->\n# h\n\n</aside>\n",

@@ -79,6 +79,7 @@ fn what_applications_hide() {
             "\n💡 See the rules and tides \n\n\n\n· x",
         ),
         ("<details>\n<summary>More</summary>\n# *a*\n- b\n</details>\nc", "\nMore \n· a\n· b \n\n· c"),
+        ("!!! note\n\n    a *b*\n\n        c\n\nd", "!!! note\n\n· a b\n\n·   c\n\n· d"),
         ("<iframe src=\"x\"></iframe>\n[a](b.md)", "\na"),
     ];
     check(Format::Markdown, &cases);
