@@ -8,7 +8,8 @@ use serde_json::{Map, Value};
 
 use super::frontmatter::{FIELDS, FrontMatter, is_aliases, is_tags, typed};
 use super::ids::{self, ID};
-use super::links::{self, Field};
+use super::links::Field;
+use super::spans::{indent, next_line};
 use super::{lenient, org, outline};
 
 /// Most fields of a note that are kept, and most bytes of a value at the top and of another: they stay in memory.
@@ -96,10 +97,10 @@ pub(super) fn unseen(text: &str, fields: &[Field]) -> impl Iterator<Item = Range
     let own = fields.iter().filter(move |(key, _)| is_own(&text[key.clone()]) && text[key.end..].starts_with(":: "));
     let begins_line = |at: usize| at == 0 || text[..at].ends_with('\n');
     own.filter_map(move |(key, value)| {
-        let start = key.start - links::indent(&text[..key.start]);
-        let bullet = text[..start].strip_suffix('-').map(|before| before.len() - links::indent(before));
+        let start = key.start - indent(&text[..key.start]);
+        let bullet = text[..start].strip_suffix('-').map(|before| before.len() - indent(before));
         if begins_line(start) {
-            Some(start..links::next_line(text, value.end))
+            Some(start..next_line(text.as_bytes(), value.end))
         } else {
             bullet.filter(|at| begins_line(*at)).map(|_| key.start..value.end)
         }

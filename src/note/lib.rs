@@ -23,6 +23,7 @@ mod plain;
 mod private;
 mod render;
 mod rst;
+mod spans;
 #[cfg(test)]
 mod tests;
 
@@ -301,7 +302,7 @@ pub fn parse(path: &VaultPath, bytes: &[u8], rules: &NoteRules) -> Note {
     let block_ids = found.block_ids.iter().filter(|id| shown(id.start));
     let block_ids: Vec<_> = block_ids.map(|id| (text[id.clone()].to_owned(), id.start - 1)).collect();
     if format == Format::Markdown {
-        hidden = links::in_order(hidden.into_iter().chain(fields::unseen(&text, &fields)).collect());
+        hidden = spans::in_order(hidden.into_iter().chain(fields::unseen(&text, &fields)).collect());
     }
     let named = kind::named(path, rules);
     let mut note = Note {

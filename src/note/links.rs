@@ -8,6 +8,7 @@ use percent_encoding::percent_decode_str;
 
 use super::ids::{self, BY_ID};
 use super::outline::is_block_id;
+use super::spans::{in_order, indent, next_line};
 use super::{Link, LinkKind, Warning};
 
 /// The longest key of an inline field, or tag that is a link, and the furthest its closing bracket may be, in bytes.
@@ -95,7 +96,7 @@ impl Found {
             ":LOGBOOK:" => self.logbook = Some((run.start - indent(&text[..run.start]), block)),
             ":END:" => {
                 let open = self.logbook.take().filter(|(_, of)| *of == block);
-                self.comments.extend(open.map(|(start, _)| start..next_line(text, run.end)));
+                self.comments.extend(open.map(|(start, _)| start..next_line(text.as_bytes(), run.end)));
             }
             _ => {}
         }
@@ -257,19 +258,6 @@ impl Found {
     }
 }
 
-/// Spans in order and not overlapping.
-pub(super) fn in_order(mut spans: Vec<Range<usize>>) -> Vec<Range<usize>> {
-    spans.sort_unstable_by_key(|span| span.start);
-    spans.dedup_by(|next, span| {
-        let overlaps = next.start < span.end;
-        if overlaps {
-            span.end = span.end.max(next.end);
-        }
-        overlaps
-    });
-    spans
-}
-
 fn may_precede_tag(text: &str, at: usize) -> bool {
     match text[..at].chars().next_back() {
         None => true,
@@ -387,16 +375,6 @@ pub(super) fn trimmed(text: &str, span: Range<usize>) -> Range<usize> {
     let slice = &text[span.clone()];
     let start = span.end - slice.trim_start().len();
     start..start + slice.trim().len()
-}
-
-/// The length of the blanks that a text ends with.
-pub(super) fn indent(text: &str) -> usize {
-    text.len() - text.trim_end_matches([' ', '\t']).len()
-}
-
-/// The start of the line after the one that `at` is on.
-pub(super) fn next_line(text: &str, at: usize) -> usize {
-    text[at..].find('\n').map_or(text.len(), |end| at + end + 1)
 }
 
 fn line_end(text: &str, from: usize) -> usize {

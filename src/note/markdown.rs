@@ -7,6 +7,7 @@ use std::ops::Range;
 use pulldown_cmark::{Event, LinkType, Options, Parser, Tag, TagEnd};
 
 use super::links::{self, Found, Place};
+use super::spans::{line_start, line_starts, next_line};
 use super::{Block, BlockKind, Heading, LinkKind, outline};
 
 /// What notes have besides CommonMark.
@@ -462,30 +463,4 @@ fn is_import(text: &str) -> bool {
         let before = quote.and_then(|quote| line[..line.len() - 1].rsplit_once(quote)).map(|(before, _)| before);
         line.starts_with("import ") && before.is_some_and(|before| before.ends_with("from ") || before == "import ")
     })
-}
-
-/// The start of the line that `at` is on, not before `floor`.
-fn line_start(bytes: &[u8], at: usize, floor: usize) -> usize {
-    let before = bytes[floor..at].iter().rposition(|b| matches!(b, b'\n' | b'\r'));
-    before.map_or(floor, |end| floor + end + 1)
-}
-
-/// The start of the line after the one that `at` is on.
-fn next_line(bytes: &[u8], at: usize) -> usize {
-    match bytes[at..].iter().position(|b| matches!(b, b'\n' | b'\r')) {
-        Some(end) if bytes[at + end..].starts_with(b"\r\n") => at + end + 2,
-        Some(end) => at + end + 1,
-        None => bytes.len(),
-    }
-}
-
-/// The line starts inside of `span`.
-fn line_starts(bytes: &[u8], span: Range<usize>) -> Vec<usize> {
-    let mut starts = Vec::new();
-    let mut at = next_line(bytes, span.start);
-    while at < span.end {
-        starts.push(at);
-        at = next_line(bytes, at);
-    }
-    starts
 }
