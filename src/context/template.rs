@@ -1,7 +1,9 @@
 //! The free context: what a note says about itself, in one or two lines. A pure function of the note.
 
+use std::ops::Range;
+
 use super::settings::Levels;
-use note::chunk::{Chunk, searchable};
+use note::chunk::{Chunk, searchable, visible};
 use note::{BlockKind, Note};
 
 /// Name and version of the template: part of the generation, so that a change recomputes the contexts it made.
@@ -18,7 +20,7 @@ pub struct Template<'a> {
     note: &'a Note,
     head: String,
     tail: String,
-    lead: Option<(std::ops::Range<usize>, String)>,
+    lead: Option<(Range<usize>, String)>,
 }
 
 impl<'a> Template<'a> {
@@ -87,9 +89,8 @@ fn tail(note: &Note) -> String {
         (None, Some(date)) => parts.push(format!("{}.", in_words(date))),
         (None, None) => {}
     }
-    let mut place: Vec<&str> = note.path.folder().split('/').filter(|folder| !folder.is_empty()).collect();
-    let name = telling_name(note);
-    place.extend(name.as_deref());
+    let folders = note.path.folder().split('/').map(|folder| without_ids(folder.split(' ')).join(" "));
+    let place: Vec<String> = folders.filter(|folder| !folder.is_empty()).chain(telling_name(note)).collect();
     if !place.is_empty() {
         parts.push(format!("{}.", place.join(" › ")));
     }
@@ -105,7 +106,7 @@ fn tail(note: &Note) -> String {
 fn telling_name(note: &Note) -> Option<String> {
     let file = note.path.file_name();
     let stem = file.rsplit_once('.').map_or(file, |(stem, _)| stem);
-    let words: Vec<&str> = stem.split(['-', '_', '.', ' ']).filter(|word| !word.is_empty()).collect();
+    let words = without_ids(stem.split(['-', '_', '.', ' ']).filter(|word| !word.is_empty()));
     let names = std::iter::once(&note.title).chain(&note.front.aliases).map(|name| name.to_lowercase());
     let known: Vec<String> = names.collect();
     let is_new = |word: &&str| {
@@ -115,25 +116,61 @@ fn telling_name(note: &Note) -> Option<String> {
     words.iter().any(is_new).then(|| words.join(" "))
 }
 
+/// The words of a name but for the ids that Notion puts behind the names of pages, which say nothing.
+fn without_ids<'a>(words: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let is_id = |word: &&str| word.len() == 32 && word.bytes().all(|b| b.is_ascii_hexdigit());
+    words.filter(|word| !is_id(word)).collect()
+}
+
 /// `Friday, 20 November 2026`.
 fn in_words(date: jiff::civil::Date) -> String {
     date.strftime("%A, %-d %B %Y").to_string()
 }
 
-/// The note's description, else the first sentence of its first paragraph, with the span it was taken from.
-fn lead(note: &Note) -> Option<(std::ops::Range<usize>, String)> {
+/// The note's description, else the first sentence of the first paragraph that says something, with the span it was taken from.
+fn lead(note: &Note) -> Option<(Range<usize>, String)> {
     if let Some(description) = &note.front.description {
         return Some((0..0, shorten(description))).filter(|(_, text)| !text.is_empty());
     }
-    let block = note.blocks.iter().find(|b| b.kind == BlockKind::Paragraph)?;
-    // A paragraph can be megabytes long; its first sentence is near its start.
-    let end = note.text.floor_char_boundary(block.span.end.min(block.span.start + 4 * LEAD_CHARS));
-    // A block ends after its line's end, a chunk before it.
-    let end = block.span.start + note.text[block.span.start..end].trim_end().len();
-    let text = searchable(note, &(block.span.start..end));
-    let text = shorten(&text);
+    let paragraphs = note.blocks.iter().filter(|block| block.kind == BlockKind::Paragraph).map(|block| &block.span);
+    let mut beginnings = paragraphs.map(|span| {
+        // A paragraph can be megabytes long; its first sentence is near its start.
+        let end = note.text.floor_char_boundary(span.end.min(span.start + 4 * LEAD_CHARS));
+        // A block ends after its line's end, a chunk before it.
+        span.start..span.start + note.text[span.start..end].trim_end().len()
+    });
+    let span = beginnings.find(|span| says_something(note, span))?;
+    let text = searchable(note, &span);
+    let text = shorten(&without(&text, "{%", "%}"));
     let worth_it = text.chars().filter(|c| c.is_alphanumeric()).count() >= 12;
-    worth_it.then_some((block.span.start..end, text))
+    worth_it.then_some((span, text))
+}
+
+/// Whether a paragraph has words beside links, pictures, code and commands for programs. Without any it is a bar of links, a
+/// field to fill in, a picture.
+fn says_something(note: &Note, span: &Range<usize>) -> bool {
+    let (mut beside, mut at) = (String::new(), span.start);
+    let links = &note.links[note.links.partition_point(|link| link.span.start < span.start)..];
+    for link in links.iter().take_while(|link| link.span.end <= span.end) {
+        beside.push_str(&visible(note, &(at..link.span.start.max(at))));
+        at = at.max(link.span.end);
+    }
+    beside.push_str(&visible(note, &(at..span.end)));
+    let commands = [("`", "`"), ("{%", "%}"), ("{{", "}}")];
+    commands.iter().fold(beside, |text, (open, close)| without(&text, open, close)).contains(char::is_alphanumeric)
+}
+
+/// A text without what stands between two marks, and without these.
+fn without(text: &str, open: &str, close: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once(open)
+        && let Some((_, behind)) = after.split_once(close)
+    {
+        out.push_str(before);
+        rest = behind;
+    }
+    out + rest
 }
 
 /// The first sentence, in one line, at most [`LEAD_CHARS`] characters, cut between words.

@@ -10,7 +10,7 @@ use encoding_rs::{Encoding, UTF_8, WINDOWS_1252};
 use htmd::element_handler::{HandlerResult, Handlers};
 use htmd::{Element, HtmlToMarkdown, Node};
 
-use crate::{Unreadable, front_matter, table_of};
+use crate::{Bounded, Remark, Unreadable, front_matter, table_of};
 use inline::Inline;
 
 /// Elements whose text nobody reads on the page; of text with its pronunciation above it, that.
@@ -31,11 +31,14 @@ const MOST_OPEN: usize = 10_000;
 /// How far into a page its encoding may be declared, in bytes (HTML, 4.2.5.5).
 const ENCODING_WITHIN: usize = 1024;
 
-/// A whole web page as Markdown, with its title.
-pub(super) fn page(bytes: &[u8]) -> Result<String, Unreadable> {
+/// Writes a whole web page as Markdown, with its title.
+pub(super) fn write(bytes: &[u8], out: &mut Bounded<'_>) -> Result<Remark, Unreadable> {
     let text = decoded(bytes);
     let (title, text) = converted(&text, source::is_xml(&text))?;
-    Ok(front_matter(title.as_deref(), None) + &text)
+    out.text(&(front_matter(title.as_deref(), None) + &text))?;
+    // Pages that a program fills in where they are shown, such as a TiddlyWiki.
+    let is_empty = !text.contains(char::is_alphanumeric);
+    Ok(is_empty.then(|| "it has no text; a program may show some. Its name is searched".to_owned()))
 }
 
 /// The text of a page of a book, which is XML.

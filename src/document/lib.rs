@@ -52,7 +52,7 @@ pub fn convert(format: Format, bytes: &[u8], most: usize, out: &mut dyn Write) -
     let mut out = Bounded { out, left: most, is_cut: false };
     let remark = match format {
         Format::Canvas => out.text(&canvas::markdown(bytes)?)?,
-        Format::Html => out.text(&html::page(bytes)?)?,
+        Format::Html => html::write(bytes, &mut out)?,
         Format::Docx => out.text(&docx::markdown(bytes, most)?)?,
         Format::Epub => epub::write(bytes, most, &mut out)?,
         Format::Pdf => pdf::write(bytes, &mut out)?,

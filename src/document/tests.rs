@@ -472,6 +472,15 @@ fn the_title_is_that_of_the_page() {
 }
 
 #[test]
+fn a_page_without_text_is_told() {
+    let remark = |body: &str| {
+        read(Format::Html, format!("<html><head><title>Wiki</title></head>{body}</html>").as_bytes()).unwrap().1
+    };
+    assert!(remark("<body><script>[{\"text\":\"Turn the heap\"}]</script></body>").unwrap().contains("no text"));
+    assert_eq!(remark("<body><p>x</body>"), None);
+}
+
+#[test]
 fn what_a_page_hides_or_holds_is_not_read() {
     let hidden = "<div hidden>a</div><p style='color:red; DISPLAY : none'>b</p><p hidden='until-found'>c <span hidden>d</span></p>";
     assert_eq!(shown(hidden), "c");

@@ -7,6 +7,9 @@ use jiff::civil::{Date, ISOWeekDate, Weekday};
 use jiff::tz::TimeZone;
 use serde_json::Value;
 
+use super::Link;
+use super::format::without_ending;
+
 /// The kind of notes of a day.
 pub(super) const DAILY: &str = "daily";
 
@@ -29,9 +32,24 @@ pub(super) fn from_value(value: &Value) -> Option<Date> {
 /// The day a text names: ISO 8601 with or without a time (the day as written, whatever the offset), the
 /// same with `/`, `.` or `_`, `20.11.2026`, an unambiguous `11/20/2026`, `20 November 2026` and
 /// `Nov 20th, 2026` with any weekday, in any of the languages of [`words`], `2026年11月20日`, digits (see
-/// [`from_digits`]), all also as `[[link]]`, and in the brackets of Org's times.
+/// [`from_digits`]), all also in the brackets of Org's times, and as the note or the text of a link.
 pub(super) fn from_text(text: &str) -> Option<Date> {
-    let text = text.trim().trim_start_matches(['[', '<']).trim_end_matches([']', '>']).trim();
+    let text = text.trim();
+    if let Some(link) = link(text) {
+        // A path and the text beside it have numbers that are no part of the day.
+        let name = without_ending(link.target.rsplit('/').next().unwrap_or_default());
+        return plain(name).or_else(|| plain(link.alias.as_deref()?));
+    }
+    plain(text.trim_start_matches(['[', '<']).trim_end_matches([']', '>']).trim())
+}
+
+/// The link that a whole property is.
+fn link(text: &str) -> Option<Link> {
+    (text.starts_with("[[") || text.contains("](")).then(|| super::link(text))?
+}
+
+/// The day that a text names that is no link.
+fn plain(text: &str) -> Option<Date> {
     // No date is that long; this bounds the work on a property that is really a text.
     if text.len() > 100 {
         return None;
@@ -43,9 +61,11 @@ pub(super) fn from_text(text: &str) -> Option<Date> {
     year_first(text).or_else(|| day_first(text)).map(|(date, _)| date).or_else(in_words)
 }
 
-/// The day that a whole text is, in digits and separators: `2026-11-20`, the same with `/`, `.` or `_`, `20.11.2026`, and an
-/// unambiguous `11/20/2026`.
+/// The day that a whole text is, in digits and separators: `2026-11-20`, the same with `/`, `.` or `_`, `20.11.2026`, an
+/// unambiguous `11/20/2026`, and `2026年11月20日`; with or without its weekday before it.
 pub(super) fn in_figures(text: &str) -> Option<Date> {
+    let weekday = text.split_once([',', ' ']).filter(|(word, _)| words::weekday(&words::fold(word)).is_some());
+    let text = weekday.map_or(text, |(_, text)| text.trim_start_matches(' '));
     let (date, length) = year_first(text).or_else(|| day_first(text))?;
     (length == text.len()).then_some(date)
 }
@@ -95,14 +115,15 @@ fn year_first(text: &str) -> Option<(Date, usize)> {
     let (month, rest) = digits(&rest[separator.len_utf8()..], 1, 2)?;
     let rest = rest.strip_prefix(if separator == '年' { '月' } else { separator })?;
     let (day, rest) = digits(rest, 1, 2)?;
+    let rest = rest.strip_prefix('日').filter(|_| separator == '年').unwrap_or(rest);
     Some((date(year, month, day)?, text.len() - rest.len()))
 }
 
-/// `20.11.2026` at the start of `text`, and how many bytes it takes. With `/` or `-` only if one of the two numbers
+/// `20.11.2026` at the start of `text`, and how many bytes it takes. With `/`, `-` or `_` only if one of the two numbers
 /// cannot be a month or both are equal, since both orders are in use.
 fn day_first(text: &str) -> Option<(Date, usize)> {
     let (first, rest) = digits(text, 1, 2)?;
-    let separator = rest.chars().next().filter(|c| matches!(c, '.' | '/' | '-'))?;
+    let separator = rest.chars().next().filter(|c| matches!(c, '.' | '/' | '-' | '_'))?;
     let (second, rest) = digits(&rest[1..], 1, 2)?;
     let (year, rest) = digits(rest.strip_prefix(separator)?, 4, 4)?;
     let is_day = |text: &str| text.parse::<u8>().is_ok_and(|n| n > 12);
@@ -121,15 +142,45 @@ pub(super) fn of_journal(name: &str) -> Option<Date> {
     matches!(name.as_bytes()[4], b'-' | b'_').then_some(date)
 }
 
-/// A day as Logseq writes it in links unless it is set otherwise: `Mar 5th, 2026`.
-pub(super) fn in_logseq(date: Date) -> String {
+/// The format in which Logseq writes days in links unless it is set otherwise: `Mar 5th, 2026`.
+pub(super) const LOGSEQ: &str = "MMM do, yyyy";
+
+/// The letters of such formats, the longest first, with those of [`jiff::fmt::strtime`].
+const LETTERS: [(&str, &str); 10] = [
+    ("yyyy", "%Y"),
+    ("EEEE", "%A"),
+    ("MMMM", "%B"),
+    ("EEE", "%a"),
+    ("MMM", "%b"),
+    ("MM", "%m"),
+    ("dd", "%d"),
+    ("E", "%a"),
+    ("M", "%-m"),
+    ("d", "%-d"),
+];
+
+/// A day as Logseq writes it in this format.
+pub(super) fn in_logseq(date: Date, format: &str) -> String {
     let ending = match date.day() {
         1 | 21 | 31 => "st",
         2 | 22 => "nd",
         3 | 23 => "rd",
         _ => "th",
     };
-    format!("{} {}{ending}, {}", date.strftime("%b"), date.day(), date.year())
+    let (mut out, mut rest) = (String::new(), format);
+    while let Some(first) = rest.chars().next() {
+        let of = LETTERS.iter().find(|(letters, _)| rest.starts_with(letters));
+        rest = &rest[of.map_or(first.len_utf8(), |(letters, _)| letters.len())..];
+        match of {
+            Some((_, of_system)) => out += &date.strftime(of_system).to_string(),
+            None => out.push(first),
+        }
+        if let Some(("d", after)) = of.map(|(letters, _)| *letters).zip(rest.strip_prefix('o')) {
+            out += ending;
+            rest = after;
+        }
+    }
+    out
 }
 
 /// What a file name says about days.
@@ -141,7 +192,7 @@ pub(super) struct Named {
     pub(super) kind: Option<&'static str>,
 }
 
-/// The first date in a file name: `2026-11-20`, `2026_11_20`, `2026.11.20`, `20261120`, or a note id that begins with
+/// The first date in a file name: `2026-11-20`, `2026_11_20`, `2026.11.20`, `20261120`, `2026年11月20日`, or a note id that begins with
 /// one (`202611201230`), none with further digits beside it; `20.11.2026`; with the month in words. A name that is a
 /// date, with or without a weekday, is a daily note's; `2026-W47`, `2026-11` and `2026-Q4` are names of weeks, months
 /// and quarters.
@@ -155,8 +206,9 @@ fn in_digits(name: &str) -> Option<Named> {
         (0..bytes.len()).filter(|&at| bytes[at].is_ascii_digit() && (at == 0 || !bytes[at - 1].is_ascii_digit()));
     let mut dates = starts.filter_map(|at| name_date(name, at).map(|(date, length)| (at, date, length)));
     let (at, date, length) = dates.next()?;
-    // A longer one has a time: it is the id of a note, not the name of a day.
-    let is_alone = length <= 10
+    // With a time it is the id of a note, not the name of a day.
+    let has_time = length > 10 && name.as_bytes()[at..at + length].iter().all(u8::is_ascii_digit);
+    let is_alone = !has_time
         && [&name[..at], &name[at + length..]].map(words::fold).iter().all(|rest| words::is_only_weekday(rest));
     Some(Named { date, kind: is_alone.then_some(DAILY) })
 }
@@ -166,6 +218,7 @@ fn name_date(name: &str, at: usize) -> Option<(Date, usize)> {
     let count = text.bytes().take_while(u8::is_ascii_digit).count();
     match count {
         1 | 2 if at == 0 || name.as_bytes()[at - 1] == b' ' => day_first(text),
+        4 if text[4..].starts_with('年') => year_first(text),
         4 => year_first(text).filter(|(_, length)| *length == 10 && !matches!(text.as_bytes()[4], b'/')),
         8 => compact(&text[..count]).map(|date| (date, count)),
         12 | 14 => compact_with_time(&text[..count]).map(|date| (date, count)),

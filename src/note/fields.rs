@@ -1,12 +1,15 @@
 //! Properties in the text of a note, `key:: value`. Those at its top, where Logseq has a page's, count as front matter
 //! does. Others, Dataview's fields, are only found by conditions on properties. Front matter wins over both.
 
+use std::ops::Range;
+
 use serde_json::map::Entry;
 use serde_json::{Map, Value};
 
 use super::frontmatter::{FIELDS, FrontMatter, is_aliases, is_tags, typed};
 use super::ids::{self, ID};
 use super::links::Field;
+use super::spans::{indent, next_line};
 use super::{lenient, org, outline};
 
 /// Most fields of a note that are kept, and most bytes of a value at the top and of another: they stay in memory.
@@ -16,6 +19,10 @@ const MOST_BYTES_ELSEWHERE: usize = 200;
 
 /// Properties that Logseq keeps with a block.
 const OF_BLOCKS: [&str; 2] = [ID, "collapsed"];
+
+/// What Logseq keeps there besides, and shows nobody: how a card was learned, and what a highlight in a PDF is.
+const OF_CARDS: &str = "card-last-interval card-repeats card-ease-factor card-next-schedule card-last-reviewed card-last-score \
+    ls-type hl-type hl-page hl-color hl-stamp";
 
 /// Lines of properties that may stand between a block's text and its id.
 const MOST_LINES: usize = 16;
@@ -82,6 +89,22 @@ pub(super) fn block_ids(text: &str, body: usize, fields: &[Field]) -> Vec<(Strin
     let ids = fields.iter().filter(|(key, value)| text[key.clone()] == *ID && is_id(&text[value.clone()]));
     let ids = ids.filter(|(key, _)| begins_line(key.start));
     ids.map(|(key, value)| (text[value.clone()].to_owned(), block(text, body, key.start))).collect()
+}
+
+/// The lines of properties that Logseq keeps with a block and shows nobody.
+pub(super) fn unseen(text: &str, fields: &[Field]) -> impl Iterator<Item = Range<usize>> {
+    let is_own = |key: &str| OF_BLOCKS.contains(&key) || OF_CARDS.split_ascii_whitespace().any(|own| own == key);
+    let own = fields.iter().filter(move |(key, _)| is_own(&text[key.clone()]) && text[key.end..].starts_with(":: "));
+    let begins_line = |at: usize| at == 0 || text[..at].ends_with('\n');
+    own.filter_map(move |(key, value)| {
+        let start = key.start - indent(&text[..key.start]);
+        let bullet = text[..start].strip_suffix('-').map(|before| before.len() - indent(before));
+        if begins_line(start) {
+            Some(start..next_line(text.as_bytes(), value.end))
+        } else {
+            bullet.filter(|at| begins_line(*at)).map(|_| key.start..value.end)
+        }
+    })
 }
 
 /// The start of the block with a property at `at`.

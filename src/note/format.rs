@@ -42,9 +42,16 @@ pub enum Reading {
 }
 
 /// Endings in lower case, with what they stand for.
-const ENDINGS: [(&str, Format); 14] = [
+const ENDINGS: [(&str, Format); 21] = [
     (".md", Format::Markdown),
     (".markdown", Format::Markdown),
+    (".mdown", Format::Markdown),
+    (".mkdn", Format::Markdown),
+    (".mdwn", Format::Markdown),
+    (".mkd", Format::Markdown),
+    (".mdx", Format::Markdown),
+    (".qmd", Format::Markdown),
+    (".rmd", Format::Markdown),
     (".txt", Format::Text),
     (".org", Format::Org),
     (".rst", Format::Rst),
@@ -137,6 +144,8 @@ mod tests {
         for (name, format) in [
             ("a.md", Some(Format::Markdown)),
             ("A.MD", Some(Format::Markdown)),
+            ("intro.mdx", Some(Format::Markdown)),
+            ("Report.Rmd", Some(Format::Markdown)),
             ("Paper.PDF", Some(Format::Pdf)),
             ("board.canvas", Some(Format::Canvas)),
             ("photo.JPG", Some(Format::Attachment)),
@@ -152,7 +161,9 @@ mod tests {
 
     #[test]
     fn notes_may_be_named_without_their_ending() {
-        for (path, short) in [("a/b.md", "a/b"), ("b.Org", "b"), ("b.pdf", "b.pdf"), ("md", "md"), ("ä.txt", "ä")] {
+        for (path, short) in
+            [("a/b.md", "a/b"), ("b.Org", "b"), ("b.pdf", "b.pdf"), ("i.mdx", "i"), ("md", "md"), ("ä.txt", "ä")]
+        {
             assert_eq!(without_ending(path), short);
         }
     }

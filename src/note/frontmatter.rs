@@ -197,6 +197,11 @@ pub(super) fn is_tags(key: &str) -> bool {
     same_name(key, "tags") || same_name(key, "tag")
 }
 
+/// Whether a property of this name holds what stands for tags in some programs: Zettlr's keywords, Hugo's categories.
+pub(super) fn is_topics(key: &str) -> bool {
+    ["keywords", "keyword", "categories", "category"].iter().any(|name| same_name(key, name))
+}
+
 /// Whether a property of this name holds other names of the note.
 pub(super) fn is_aliases(key: &str) -> bool {
     same_name(key, "aliases") || same_name(key, "alias")
@@ -234,9 +239,36 @@ fn unquoted_link(value: &Value) -> Option<Value> {
     Some(Value::String(format!("[[{}]]", parts.join(", "))))
 }
 
-const CREATED: [&str; 5] = ["created", "createdat", "datecreated", "creationdate", "createdon"];
-const MODIFIED: [&str; 8] =
-    ["modified", "updated", "modifiedat", "updatedat", "datemodified", "lastmod", "lastmodified", "lastupdated"];
+/// Names that programs and people give these days; those of publication last, for a clipped page has both.
+const CREATED: [&str; 11] = [
+    "created",
+    "createdat",
+    "datecreated",
+    "creationdate",
+    "createdon",
+    "createdtime",
+    "createddate",
+    "ctime",
+    "pubdate",
+    "pubdatetime",
+    "publishdate",
+];
+const MODIFIED: [&str; 14] = [
+    "modified",
+    "updated",
+    "modifiedat",
+    "updatedat",
+    "datemodified",
+    "lastmod",
+    "lastmodified",
+    "lastupdated",
+    "lasteditedtime",
+    "lastedited",
+    "updateddate",
+    "dateupdated",
+    "modifieddate",
+    "mtime",
+];
 
 /// Whether a property of this name says which day its note is about, or when it was made or changed.
 pub fn dates_note(name: &str) -> bool {

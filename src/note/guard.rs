@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use serde_json::Value;
 
-use super::frontmatter::{Cut, Reading, is_tags, repeats_a_key};
+use super::frontmatter::{Cut, Reading, is_tags, is_topics, repeats_a_key};
 use super::lenient;
 use super::private::{TAG, is_private};
 
@@ -197,9 +197,12 @@ fn unescaped(block: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Whether a property called tags, however deep, names a private one.
+/// Whether a property called tags or the like, however deep, names a private one.
 fn nested(key: &str, value: &Value) -> bool {
-    if is_tags(key) && names(value) {
+    if (is_tags(key) && names(value, &|text| parts(text).any(is_private)))
+        // They are parted by commas alone: `private equity` is one.
+        || (is_topics(key) && names(value, &|text| text.split(',').any(|topic| is_private(topic.trim()))))
+    {
         return true;
     }
     match value {
@@ -210,12 +213,11 @@ fn nested(key: &str, value: &Value) -> bool {
 }
 
 /// Whether a value, or what is in it, is a private tag.
-fn names(value: &Value) -> bool {
-    let private = |text: &str| parts(text).any(is_private);
+fn names(value: &Value, private: &impl Fn(&str) -> bool) -> bool {
     match value {
         Value::String(text) => private(text),
-        Value::Array(items) => items.iter().any(names),
-        Value::Object(properties) => properties.iter().any(|(key, value)| private(key) || names(value)),
+        Value::Array(items) => items.iter().any(|item| names(item, private)),
+        Value::Object(properties) => properties.iter().any(|(key, value)| private(key) || names(value, private)),
         _ => false,
     }
 }

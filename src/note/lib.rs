@@ -23,6 +23,7 @@ mod plain;
 mod private;
 mod render;
 mod rst;
+mod spans;
 #[cfg(test)]
 mod tests;
 
@@ -41,7 +42,7 @@ pub use frontmatter::{FIELDS, dates_note};
 pub use ids::{BY_ID, ids};
 pub use links::IN_VAULT;
 pub use path::{FileStat, VaultPath};
-pub use periodic::{Periodic, SETTINGS as PERIODIC_SETTINGS, read as periodic};
+pub use periodic::{LOGSEQ as LOGSEQ_SETTINGS, Periodic, SETTINGS as PERIODIC_SETTINGS, journals, read as periodic};
 pub use private::{Private, TAG as PRIVATE_TAG};
 pub use render::{BETWEEN_CELLS, HeadingLine, PARTED, Rendered, render};
 
@@ -59,7 +60,8 @@ pub struct Note {
     pub front: FrontMatter,
     /// Where the body starts in `text`: after byte order mark and front matter.
     pub body: usize,
-    /// From front matter, else the only level-1 heading if it comes first, else the name of the page or file.
+    /// From front matter, else the only level-1 heading if its reader sees no words before it, else the name of the page or
+    /// file.
     pub title: String,
     /// Kind of note (`"daily"`, `"project"`, …): front matter, else [`NoteRules`].
     pub kind: Option<String>,
@@ -79,7 +81,8 @@ pub struct Note {
     pub block_ids: Vec<(String, usize)>,
     /// Where front matter, or the beginning of one, is that cannot be read. Its words are found, but no model sees it.
     pub unread: Option<Range<usize>>,
-    /// Spans not to be indexed: `%%comments%%`, HTML comments, and files that are written into addresses.
+    /// Spans not to be indexed: `%%comments%%`, HTML comments, files that are written into addresses, and what programs keep
+    /// in a note for themselves.
     pub hidden: Vec<Range<usize>>,
     /// Footnote references and tags between the words of a text, in order: `[^1]`, `<b>`. A reader sees no words there.
     pub between: Vec<Range<usize>>,
@@ -225,6 +228,8 @@ pub struct NoteRules {
     pub folders: Vec<(String, String)>,
     /// Notes that an application names by days.
     pub periodic: Vec<Periodic>,
+    /// How Logseq calls the pages of days, if it is not as usual.
+    pub journals: Option<String>,
     /// Whether Markdown comments are read as text.
     pub comments: bool,
 }
@@ -235,7 +240,8 @@ impl NoteRules {
         let folders = self.folders.iter().map(|(place, kind)| format!(" {kind}={place:?}"));
         let periodic = self.periodic.iter().map(|one| format!(" {}:{}/{}", one.kind, one.folder, one.written));
         let comments = if self.comments { " comments" } else { "" };
-        READING.to_owned() + comments + &folders.chain(periodic).collect::<String>()
+        let journals = self.journals.iter().map(|format| format!(" journals:{format}"));
+        READING.to_owned() + comments + &folders.chain(periodic).chain(journals).collect::<String>()
     }
 }
 
@@ -256,6 +262,9 @@ const READING: &str = "notes/13";
 /// The warning about a note that is private because its front matter cannot be read.
 pub const GUARDED: &str = "front matter cannot be read and names a private tag: the note is private until it can";
 
+/// Most bytes between a note's properties and the heading that is its title, except for comments.
+const MOST_ABOVE_TITLE: usize = 2000;
+
 /// Parses a note. Never fails, never panics, linear in the length of `bytes`.
 pub fn parse(path: &VaultPath, bytes: &[u8], rules: &NoteRules) -> Note {
     let decode::Decoded { text, start, warning } = decode::decode(bytes);
@@ -263,7 +272,7 @@ pub fn parse(path: &VaultPath, bytes: &[u8], rules: &NoteRules) -> Note {
     let format = path.format();
     let Structure { pass, mut front, guard, body } = Structure::read(format, &text, start, &mut warnings);
     let Pass { headings, mut blocks, mut found } = pass;
-    let hidden = found.hidden(has_comments(path, rules), &text, &mut warnings);
+    let mut hidden = found.hidden(has_comments(path, rules), &text, &mut warnings);
     let shown = |at: usize| {
         let next = hidden.partition_point(|span| span.end <= at);
         hidden.get(next).is_none_or(|span| at < span.start)
@@ -292,17 +301,20 @@ pub fn parse(path: &VaultPath, bytes: &[u8], rules: &NoteRules) -> Note {
         tags.push(tag);
     }
     let block_ids = found.block_ids.iter().filter(|id| shown(id.start));
-    let block_ids = block_ids.map(|id| (text[id.clone()].to_owned(), id.start - 1));
+    let block_ids: Vec<_> = block_ids.map(|id| (text[id.clone()].to_owned(), id.start - 1)).collect();
+    if format == Format::Markdown {
+        hidden = spans::in_order(hidden.into_iter().chain(fields::unseen(&text, &fields)).collect());
+    }
     let named = kind::named(path, rules);
-    Note {
+    let mut note = Note {
         hash: crate::fingerprint::text_hash(bytes),
         body,
-        title: title(path, format, &text, top, &front, &outline),
+        title: String::new(),
         kind: front.kind.clone().or_else(|| kind::by_place(path, rules, named)),
         days: frontmatter::own_days(named, &front.properties),
         sections: outline::sections(&text, body, &outline),
         tags,
-        block_ids: block_ids.chain(fields::block_ids(&text, body, &fields)).collect(),
+        block_ids: block_ids.into_iter().chain(fields::block_ids(&text, body, &fields)).collect(),
         path: path.clone(),
         links: found.links,
         unread: guard.unread,
@@ -315,7 +327,9 @@ pub fn parse(path: &VaultPath, bytes: &[u8], rules: &NoteRules) -> Note {
         hidden,
         warnings,
         text,
-    }
+    };
+    note.title = title(&note, top, rules);
+    note
 }
 
 /// Whether comments are left out. Where nobody writes Markdown, in plain text and in documents that are converted (a
@@ -360,7 +374,11 @@ impl Structure {
         let frontmatter::Cut { front, yaml, body, .. } = cut;
         let mut found = links::Found::default();
         found.properties(text, yaml);
-        Structure { pass: markdown::pass(text, body, found), front, guard, body }
+        let mut pass = markdown::pass(text, body, found);
+        if front.property("excalidraw-plugin").is_some() {
+            pass.hide_drawing(text);
+        }
+        Structure { pass, front, guard, body }
     }
 }
 
@@ -435,11 +453,26 @@ pub fn day_in_figures(text: &str) -> Option<jiff::civil::Date> {
     dates::in_figures(text)
 }
 
-fn title(path: &VaultPath, format: Format, text: &str, top: usize, front: &FrontMatter, outline: &[Heading]) -> String {
-    let told = front.title.as_deref().or_else(|| outline::title(text, top, outline));
+/// What the note is called. Properties end at `top`.
+fn title(note: &Note, top: usize, rules: &NoteRules) -> String {
+    let (path, format) = (&note.path, note.path.format());
+    let journal = path.journal().filter(|_| path.folder().ends_with("journals"));
+    let called = journal.zip(rules.journals.as_ref()).map(|(day, format)| dates::in_logseq(day, format));
+    // A headline of a day in Org is an entry of that day.
+    let heading = outline::title(&note.outline).filter(|_| format != Format::Org || path.journal().is_none());
+    let heading = heading.filter(|first| shows_nothing(note, top..first.span.start)).map(|heading| &heading.text);
     // An attachment is called by its whole name.
     let name = if format == Format::Attachment { Some(path.file_name().to_owned()) } else { path.page() };
-    told.map(str::to_owned).or(name).unwrap_or_else(|| path.stem().to_owned())
+    let told = note.front.title.as_ref().or(heading).cloned();
+    told.or(called).or(name).unwrap_or_else(|| path.stem().to_owned())
+}
+
+/// Whether a reader of the note sees no words there: white space, a comment, tags, a rule.
+fn shows_nothing(note: &Note, span: Range<usize>) -> bool {
+    let written = chunk::visible(note, &span);
+    let written = written.trim();
+    // So much that is no comment says something.
+    written.len() < MOST_ABOVE_TITLE && !render(note.path.format(), written).text.contains(char::is_alphanumeric)
 }
 
 /// Tags in NFC, each once whatever its case, as first written.

@@ -8,6 +8,7 @@ use percent_encoding::percent_decode_str;
 
 use super::ids::{self, BY_ID};
 use super::outline::is_block_id;
+use super::spans::{in_order, indent, next_line};
 use super::{Link, LinkKind, Warning};
 
 /// The longest key of an inline field, or tag that is a link, and the furthest its closing bracket may be, in bytes.
@@ -47,6 +48,8 @@ pub(super) struct Found {
     /// Spans of footnote references and of inline tags, which stand between words without being any.
     pub(super) between: Vec<Range<usize>>,
     marks: Vec<Mark>,
+    /// Where Logseq's record of the hours spent on a task begins, and its block, if its end has not been read.
+    logbook: Option<(usize, u32)>,
     /// From the first HTML comment that is never closed to the end of its block.
     pub(super) unclosed: Option<Range<usize>>,
 }
@@ -64,6 +67,9 @@ impl Found {
     pub(super) fn run(&mut self, text: &str, run: Range<usize>, place: Place) {
         let bytes = text.as_bytes();
         let mut at = run.start;
+        if at == place.line && bytes[at] == b':' {
+            self.logbook(text, &run, place.block);
+        }
         while let Some(step) = bytes[at..run.end].iter().position(|b| matches!(b, b'#' | b'%' | b':' | b'(')) {
             at += step;
             at = match bytes[at] {
@@ -84,6 +90,18 @@ impl Found {
         }
     }
 
+    /// Reads the first or last line of a record of hours: `:LOGBOOK:` or `:END:`. It is hidden like a comment.
+    fn logbook(&mut self, text: &str, run: &Range<usize>, block: u32) {
+        match text[run.clone()].trim_end() {
+            ":LOGBOOK:" => self.logbook = Some((run.start - indent(&text[..run.start]), block)),
+            ":END:" => {
+                let open = self.logbook.take().filter(|(_, of)| *of == block);
+                self.comments.extend(open.map(|(start, _)| start..next_line(text.as_bytes(), run.end)));
+            }
+            _ => {}
+        }
+    }
+
     /// Reads a tag whose `#` is at `at`; returns where to go on.
     fn tag(&mut self, text: &str, at: usize, end: usize) -> usize {
         let start = at + 1;
@@ -97,6 +115,7 @@ impl Found {
         let rest = &text[start..end];
         let length = rest.find(|c| !is_tag_char(c)).unwrap_or(rest.len());
         let tag = rest[..length].trim_end_matches('/');
+        self.tags.extend(tag_of_words(rest).map(|length| start..start + length));
         // `#123` is an issue or a rank, `#/` a path.
         if tag.chars().any(|c| !c.is_ascii_digit() && !matches!(c, '-' | '_' | '/')) && !tag.starts_with('/') {
             self.tags.push(start..start + tag.len());
@@ -192,19 +211,16 @@ impl Found {
             let message = "an HTML comment is never closed and is read as text".to_owned();
             warnings.push(Warning { line: super::line_at(&text.as_bytes()[..open.start]), message });
         }
-        hidden.sort_unstable_by_key(|span| span.start);
-        hidden.dedup_by(|next, span| {
-            let overlaps = next.start < span.end;
-            if overlaps {
-                span.end = span.end.max(next.end);
-            }
-            overlaps
-        });
-        hidden
+        in_order(hidden)
     }
 
-    /// Collects the HTML comments of an HTML block or tag, and the files in it.
+    /// Collects the HTML comments of an HTML block or tag, and the files, styles and programs in it.
     pub(super) fn html(&mut self, text: &str, span: Range<usize>) {
+        let block = text[span.clone()].to_ascii_lowercase();
+        for (open, close) in [("<style", "</style>"), ("<script", "</script>")] {
+            let end = block.rfind(close).filter(|_| block.trim_start().starts_with(open));
+            self.comments.extend(end.map(|end| span.start..span.start + end + close.len()));
+        }
         let mut at = span.start;
         while let Some(step) = text[at..span.end].find("data:") {
             let start = at + step + "data:".len();
@@ -264,6 +280,16 @@ fn linked_tag(text: &str, start: usize) -> Option<Range<usize>> {
     let inner = rest[..rest.floor_char_boundary(LONGEST_KEY)].split_once("]]")?.0;
     let tag = inner.split('|').next().filter(|tag| !tag.trim().is_empty() && !tag.contains(['[', '\n', '\r']))?;
     Some(trimmed(text, start + "[[".len()..start + "[[".len() + tag.len()))
+}
+
+/// The length of a tag of several words, which ends with a mark as well: `#two words#`, as Bear writes it. `#note on C#`
+/// is none.
+fn tag_of_words(rest: &str) -> Option<usize> {
+    let (tag, after) = rest[..rest.floor_char_boundary(LONGEST_KEY)].split_once('#')?;
+    let last = tag.rsplit(' ').next().filter(|last| last.len() < tag.len())?;
+    let is_closed = !after.starts_with(|c: char| is_tag_char(c) || c == '#') && last.chars().count() > 1;
+    let is_tag = tag.starts_with(char::is_alphabetic) && tag.chars().all(|c| c == ' ' || is_tag_char(c));
+    (is_closed && is_tag).then_some(tag.len())
 }
 
 /// Letters, digits, marks and emoji of any script, `-`, `_` and `/`.

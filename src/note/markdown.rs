@@ -7,6 +7,7 @@ use std::ops::Range;
 use pulldown_cmark::{Event, LinkType, Options, Parser, Tag, TagEnd};
 
 use super::links::{self, Found, Place};
+use super::spans::{line_start, line_starts, next_line};
 use super::{Block, BlockKind, Heading, LinkKind, outline};
 
 /// What notes have besides CommonMark.
@@ -28,6 +29,12 @@ const DEEPEST_LINK: usize = 8;
 /// The beginning of an address that holds a file.
 const HELD: &str = "data:";
 
+/// What stands alone in a paragraph, in lower case, for a table of contents that a program puts in its place.
+const CONTENTS: [&str; 7] = ["[toc]", "[[toc]]", "[_toc_]", "[[_toc_]]", "{{toc}}", "${toc}", "{:toc}"];
+
+/// Tags whose block holds Markdown, with or without a blank line below them: Notion exports callouts as `<aside>`.
+const WRAPPERS: [&str; 4] = ["aside", "details", "summary", "iframe"];
+
 /// What one pass finds; positions are those of the whole text.
 #[derive(Debug, Default)]
 pub(super) struct Pass {
@@ -39,27 +46,42 @@ pub(super) struct Pass {
     pub(super) found: Found,
 }
 
+impl Pass {
+    /// Hides what Excalidraw keeps in a note for itself: its advice to its user above the text, and the drawing below it.
+    pub(super) fn hide_drawing(&mut self, text: &str) {
+        let advice =
+            self.blocks.first().map(|block| block.span.clone()).filter(|span| text[span.clone()].starts_with("==⚠"));
+        let drawing = self.headings.iter().find(|(heading, _)| heading.text == "Drawing");
+        let drawing = drawing.map(|(heading, _)| heading.span.start..text.len());
+        self.found.unseen.extend(advice.into_iter().chain(drawing));
+    }
+}
+
 /// Reads `text[body..]`, adding to what was found in the front matter.
 pub(super) fn pass(text: &str, body: usize, found: Found) -> Pass {
-    let shallow = shallow(&text[body..]);
     let mut reader = Reader::new(text, body, found);
-    let parser = Parser::new_ext(&shallow, OPTIONS);
-    for (label, definition) in parser.reference_definitions().iter() {
-        reader.definition(label, &definition.dest, definition.span.start + body..definition.span.end + body);
-    }
-    for (event, range) in parser.into_offset_iter() {
-        reader.event(&event, range.start + body..range.end + body);
-    }
-    reader.flush();
+    reader.read(&(body..text.len()));
     reader.pass
 }
 
-/// The text with container markers that are too deep replaced by letters, byte for byte.
+/// The text with container markers that are too deep replaced by letters, byte for byte, and what is indented below a line
+/// such as `!!! note` or `=== "Linux"` made a quote, as MkDocs shows it.
 pub(super) fn shallow(text: &str) -> Cow<'_, str> {
     let is_end = |b: &u8| matches!(b, b'\n' | b'\r');
     let mut masked: Option<Vec<u8>> = None;
     let mut start = 0;
+    let (mut fence, mut is_below): (Option<&[u8]>, bool) = (None, false);
     for line in text.as_bytes().split(is_end) {
+        let is_indented = line.starts_with(b"    ") || line.starts_with(b"\t");
+        if is_below && is_indented {
+            masked.get_or_insert_with(|| text.as_bytes().to_vec())[start] = b'>';
+        } else if !line.is_empty() {
+            fence = match (fence, fence_of(line)) {
+                (Some(open), Some(close)) if close.starts_with(open) && close.len() == line.trim_ascii().len() => None,
+                (open, found) => open.or(found),
+            };
+            is_below = fence.is_none() && begins_block(line);
+        }
         if line.len() > DEEPEST_MARKER {
             let prefix = marker_prefix(line);
             for at in (DEEPEST_MARKER..prefix).filter(|&at| !matches!(line[at], b' ' | b'\t')) {
@@ -70,6 +92,20 @@ pub(super) fn shallow(text: &str) -> Cow<'_, str> {
     }
     // Only ASCII was replaced by ASCII, so that this stays UTF-8 and the fallback is never taken.
     masked.and_then(|bytes| String::from_utf8(bytes).ok()).map_or(Cow::Borrowed(text), Cow::Owned)
+}
+
+/// The three or more backticks or tildes that a line begins with.
+fn fence_of(line: &[u8]) -> Option<&[u8]> {
+    let line = line.trim_ascii_start();
+    let mark = line.first().filter(|mark| matches!(mark, b'`' | b'~'))?;
+    let fence = &line[..line.iter().take_while(|byte| *byte == mark).count()];
+    (fence.len() >= 3).then_some(fence)
+}
+
+/// Whether a line begins an admonition or a tab of MkDocs.
+fn begins_block(line: &[u8]) -> bool {
+    let kind = [&b"!!! "[..], b"??? ", b"???+ "].iter().find_map(|mark| line.strip_prefix(*mark));
+    kind.is_some_and(|kind| kind.first().is_some_and(u8::is_ascii_alphabetic)) || line.starts_with(b"=== \"")
 }
 
 /// The length of the blanks, quote and list markers that a line begins with.
@@ -126,6 +162,8 @@ struct Reader<'t> {
     line: Option<usize>,
     block: u32,
     cell: bool,
+    /// Whether a block was read that is neither a heading nor HTML nor meant for programs.
+    begun: bool,
 }
 
 impl<'t> Reader<'t> {
@@ -238,6 +276,7 @@ impl<'t> Reader<'t> {
         };
         self.block += 1;
         self.line = None;
+        let wrapped = if self.depth == 0 && kind == BlockKind::Html { wrapped(self.text, &range) } else { None };
         if self.depth == 0 {
             self.open_block(kind);
         }
@@ -251,6 +290,26 @@ impl<'t> Reader<'t> {
             _ => {}
         }
         self.depth += 1;
+        if let Some(wrapped) = wrapped {
+            self.read(&wrapped);
+        }
+    }
+
+    /// Reads a piece of Markdown.
+    fn read(&mut self, span: &Range<usize>) {
+        let shallow = shallow(&self.text[span.clone()]);
+        let parser = Parser::new_ext(&shallow, OPTIONS);
+        for (label, definition) in parser.reference_definitions().iter() {
+            self.definition(
+                label,
+                &definition.dest,
+                definition.span.start + span.start..definition.span.end + span.start,
+            );
+        }
+        for (event, range) in parser.into_offset_iter() {
+            self.event(&event, range.start + span.start..range.end + span.start);
+        }
+        self.flush();
     }
 
     fn end(&mut self, tag: TagEnd, range: Range<usize>) {
@@ -291,6 +350,8 @@ impl<'t> Reader<'t> {
                     // It is found in the text that follows.
                     Some(citation) if citation.kind == LinkKind::Url => {}
                     Some(citation) => found.push(citation),
+                    // A command of Roam's: `{{[[TODO]]}}`.
+                    None if self.text[..range.start].ends_with("{{") => {}
                     None => found.extend(links::wiki(self.text, range, embed)),
                 }
             }
@@ -357,6 +418,12 @@ impl<'t> Reader<'t> {
         let end = next_line(bytes, start + last + 1);
         let is_math = self.kind == BlockKind::Paragraph && self.math && !self.plain;
         let kind = if is_math { BlockKind::Code } else { self.kind };
+        let text = self.text[start..end].trim();
+        if kind == BlockKind::Paragraph && (is_contents(text) || (!self.begun && is_import(text))) {
+            self.pass.found.unseen.push(start..end);
+        } else {
+            self.begun |= !matches!(kind, BlockKind::Heading | BlockKind::Html);
+        }
         let cuts = match kind {
             BlockKind::Code | BlockKind::Quote => line_starts(bytes, start..end),
             _ => self.cuts.iter().copied().filter(|cut| (start + 1..end).contains(cut)).collect(),
@@ -372,28 +439,28 @@ impl<'t> Reader<'t> {
     }
 }
 
-/// The start of the line that `at` is on, not before `floor`.
-fn line_start(bytes: &[u8], at: usize, floor: usize) -> usize {
-    let before = bytes[floor..at].iter().rposition(|b| matches!(b, b'\n' | b'\r'));
-    before.map_or(floor, |end| floor + end + 1)
+/// The Markdown in a block of HTML that begins with a line of one of [`WRAPPERS`].
+pub(super) fn wrapped(text: &str, block: &Range<usize>) -> Option<Range<usize>> {
+    let is_tag = |line: &&str| {
+        let tag = line.trim().strip_prefix('<').and_then(|tag| tag.strip_suffix('>'));
+        let name = tag.map(|tag| tag.trim_start_matches('/').split(|c: char| !c.is_alphanumeric()).next());
+        name.flatten().is_some_and(|name| WRAPPERS.iter().any(|known| name.eq_ignore_ascii_case(known)))
+    };
+    let tags = text[block.clone()].split_inclusive('\n').take_while(is_tag).map(str::len).sum::<usize>();
+    (tags > 0).then_some(block.start + tags..block.end).filter(|inside| !inside.is_empty())
 }
 
-/// The start of the line after the one that `at` is on.
-fn next_line(bytes: &[u8], at: usize) -> usize {
-    match bytes[at..].iter().position(|b| matches!(b, b'\n' | b'\r')) {
-        Some(end) if bytes[at + end..].starts_with(b"\r\n") => at + end + 2,
-        Some(end) => at + end + 1,
-        None => bytes.len(),
-    }
+fn is_contents(text: &str) -> bool {
+    CONTENTS.iter().any(|mark| text.eq_ignore_ascii_case(mark))
 }
 
-/// The line starts inside of `span`.
-fn line_starts(bytes: &[u8], span: Range<usize>) -> Vec<usize> {
-    let mut starts = Vec::new();
-    let mut at = next_line(bytes, span.start);
-    while at < span.end {
-        starts.push(at);
-        at = next_line(bytes, at);
-    }
-    starts
+/// Whether a paragraph imports what its page is made with, as pages of Docusaurus and Astro do above their text:
+/// `import Tabs from "@theme/Tabs";`.
+fn is_import(text: &str) -> bool {
+    text.lines().all(|line| {
+        let line = line.trim_end().trim_end_matches(';');
+        let quote = line.chars().next_back().filter(|c| matches!(c, '"' | '\''));
+        let before = quote.and_then(|quote| line[..line.len() - 1].rsplit_once(quote)).map(|(before, _)| before);
+        line.starts_with("import ") && before.is_some_and(|before| before.ends_with("from ") || before == "import ")
+    })
 }

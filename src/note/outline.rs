@@ -112,12 +112,11 @@ pub(super) fn sections(text: &str, body: usize, outline: &[Heading]) -> Vec<Sect
     sections
 }
 
-/// The note's title by its outline: the first heading, if it is the only one of level 1 and nothing
-/// stands before it but front matter and properties, which end at `top`.
-pub(super) fn title<'a>(text: &str, top: usize, outline: &'a [Heading]) -> Option<&'a str> {
-    let first = outline.first().filter(|first| first.level == 1 && !first.text.is_empty())?;
-    let only = outline[1..].iter().all(|heading| heading.level > 1);
-    (only && text[top..first.span.start].trim().is_empty()).then_some(first.text.as_str())
+/// The heading that is the note's title if its reader sees nothing before it: the first one, if it is the only one of
+/// level 1.
+pub(super) fn title(outline: &[Heading]) -> Option<&Heading> {
+    let (first, others) = outline.split_first()?;
+    (first.level == 1 && !first.text.is_empty() && others.iter().all(|other| other.level > 1)).then_some(first)
 }
 
 #[cfg(test)]

@@ -108,9 +108,13 @@ impl VaultPath {
     }
 
     /// The name of the page that Logseq keeps in this file, if it has to be written otherwise in a file's name:
-    /// `projects___alpha` and `projects%2Falpha` stand for `projects/alpha`.
+    /// `projects___alpha` and `projects%2Falpha` stand for `projects/alpha`. Of the text in a bundle, that of the bundle.
     pub fn page(&self) -> Option<String> {
         let stem = self.stem();
+        let bundle = self.folder().rsplit('/').next().and_then(|folder| folder.strip_suffix(".textbundle"));
+        if let Some(bundle) = bundle.filter(|_| stem == "text") {
+            return Some(bundle.to_owned());
+        }
         let is_parted = stem.contains("___") && stem.split("___").all(|part| !part.is_empty());
         if !is_parted && !stem.contains('%') {
             return None;
@@ -126,7 +130,7 @@ impl VaultPath {
 
     /// The title that Logseq gives to the page of a day unless it is set otherwise: `Mar 5th, 2026`.
     pub fn journal_title(&self) -> Option<String> {
-        self.journal().map(dates::in_logseq)
+        self.journal().map(|day| dates::in_logseq(day, dates::LOGSEQ))
     }
 
     /// The folder, `""` at the root.

@@ -1,13 +1,26 @@
-//! Names of daily, weekly, … notes as Obsidian is configured to make them: a folder and a format of moment.js.
+//! Names of daily, weekly, … notes as Obsidian is configured to make them: a folder and a format of moment.js. And how
+//! Logseq is set to call its pages of days.
 
 use jiff::civil::{Date, ISOWeekDate, Weekday};
 use serde::Deserialize;
 
-use super::dates::{DAILY, words};
+use super::dates::{self, DAILY, words};
 use crate::VaultPath;
 
 /// Where Obsidian keeps the settings of its daily notes, and the plugin Periodic Notes its own.
 pub const SETTINGS: [&str; 2] = [".obsidian/daily-notes.json", ".obsidian/plugins/periodic-notes/data.json"];
+
+/// Where Logseq keeps the settings of a vault.
+pub const LOGSEQ: &str = "logseq/config.edn";
+
+/// How Logseq calls pages of days by these settings of a vault, if it is not as usual.
+pub fn journals(settings: &str) -> Option<String> {
+    let set = |line: &str| {
+        let (_, format) = line.split(';').next()?.split_once(":journal/page-title-format")?;
+        format.split('"').nth(1).map(str::to_owned)
+    };
+    settings.lines().find_map(set).filter(|format| !format.is_empty() && format != dates::LOGSEQ)
+}
 
 /// Notes of one kind that are named by a day.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -143,11 +143,98 @@ fn titles() {
         ("#\n", "Stem"),
         ("", "Stem"),
         ("---\ntitle:\n---\n", "Stem"),
+        ("<!-- markdownlint-disable MD033 -->\n# H\n", "H"),
+        ("%% draft %%\n\n# H\n", "H"),
+        ("[[_TOC_]]\n\n# H\n", "H"),
+        ("[TOC]\n\n---\n\n# H\n", "H"),
+        ("<div align=\"center\">\n<img src=\"a.png\">\n</div>\n\n# H\n", "H"),
+        ("import Tabs from '@theme/Tabs';\nimport './a.css'\n\n# H\n", "H"),
+        ("<p>x</p>\n\n# H\n", "Stem"),
+        ("see [TOC]\n\n# H\n", "Stem"),
+        ("import licences from Norway\n\n# H\n", "Stem"),
     ] {
         assert_eq!(note(text).title, title, "{text:?}");
     }
     assert_eq!(note_at("pages/projects___alpha.md", b"x").title, "projects/alpha");
     assert_eq!(note_at("a%20b.png", b"").title, "a%20b.png");
+}
+
+#[test]
+fn what_programs_put_something_else_in_place_of_is_not_read() {
+    for (text, read) in [
+        ("[[_TOC_]]\n\na [[b]] [TOC]\n", "a b [TOC]"),
+        ("# H\n\nimport Tabs from \"@theme/Tabs\";\n\na\n\nimport b from 'b'\n", "# H\n\n\na\n\nimport b from 'b'"),
+    ] {
+        let note = note(text);
+        assert_eq!(crate::chunk::searchable(&note, &(0..note.text.len())).trim(), read);
+        assert!(note.links.iter().all(|link| link.target == "b"), "{:?}", note.links);
+    }
+}
+
+#[test]
+fn what_programs_keep_in_a_note_for_themselves_is_not_read() {
+    let id = "6720a1c4-0b7e-4e0f-9d1c-3b5a7f9e2d10";
+    let read = |text: &str| crate::chunk::searchable(&note(text), &(0..text.len()));
+    for (text, expected) in [
+        (format!("- hull\n  collapsed:: true\n\t- paint\n\t  id:: {id}\n- x"), "- hull\n\t- paint\n- x"),
+        (format!("- id:: {id}\n  a"), "- \n  a"),
+        ("- q #card\n  card-repeats:: 2\n  card-last-score:: 5\n  by:: me\n".to_owned(), "- q #card\n  by:: me\n"),
+        (
+            "- DONE a\n  :LOGBOOK:\n  CLOCK: [2026-11-01 Fri 10:11]--[..] =>  00:30\n  :END:\n  b\n".to_owned(),
+            "- DONE a\n  b\n",
+        ),
+        ("<style>\na { b }\n\nc\n</style>\n\n# H\n\n<SCRIPT setup>\nx\n</SCRIPT>\n".to_owned(), "\n\n# H\n\n\n"),
+        (
+            "say id:: here\n:LOGBOOK: a\n:END:\n\n<style>\nopen".to_owned(),
+            "say id:: here\n:LOGBOOK: a\n:END:\n\n<style>\nopen",
+        ),
+    ] {
+        assert_eq!(read(&text), expected);
+    }
+    assert!(note("- :LOGBOOK:\n- a\n- :END:\n").hidden.is_empty(), "it ends with its block");
+    let block = note(&format!("- a\n  id:: {id}\n"));
+    assert_eq!(block.block_ids, [(id.to_owned(), 0)], "it is known all the same");
+    assert!(note_at("n.txt", b"<style>\na\n</style>\n").hidden.is_empty());
+}
+
+#[test]
+fn of_a_drawing_its_words_are_read() {
+    let text = "---\nexcalidraw-plugin: parsed\n---\n==⚠  Switch to EXCALIDRAW VIEW. ⚠==\n\n\n# Text Elements\nherbs ^a1\n\n# Drawing\n```json\n{}\n```\n%%";
+    let drawing = note(text);
+    assert_eq!(crate::chunk::searchable(&drawing, &(drawing.body..text.len())).trim(), "# Text Elements\nherbs ^a1");
+    assert_eq!(drawing.outline.len(), 1);
+    let hidden = note(&text.replace("# Drawing", "%%\n## Drawing"));
+    assert_eq!(hidden.hidden.len(), 2);
+    assert!(note(&text.replace("excalidraw", "other")).hidden.is_empty());
+}
+
+#[test]
+fn what_is_indented_below_an_admonition_or_a_tab_is_a_quote() {
+    for text in [
+        "!!! warning \"Mains\"\n\n    See [r](r.md) #t\n",
+        "=== \"Linux\"\n\tSee [r](r.md) #t\n",
+        "??? note\n    a\n\n    # h\n    [r](r.md) #t\n",
+    ] {
+        let note = note(text);
+        assert_eq!((note.links[0].target.as_str(), note.tags.as_slice()), ("r.md", &["t".to_owned()][..]), "{text}");
+        assert_eq!((note.outline.len(), note.blocks.last().unwrap().kind), (0, BlockKind::Quote), "{text}");
+    }
+    for text in ["```\n!!! note\n    [r](r.md)\n```\n", "!!! note\n\na\n\n    [r](r.md)\n", "!!!\n\n    [r](r.md)\n"] {
+        assert!(note(text).links.is_empty(), "{text}");
+    }
+}
+
+#[test]
+fn what_stands_in_a_callout_of_html_is_markdown() {
+    for text in [
+        "<aside>\n💡 [r](r.md) **b** #t <!-- #no -->\n# h\n\n</aside>\n",
+        "<details open>\n<summary>x</summary>\n[r](r.md) #t\n</details>\n",
+    ] {
+        let note = note(text);
+        assert_eq!((note.links[0].target.as_str(), note.tags.as_slice()), ("r.md", &["t".to_owned()][..]), "{text}");
+        assert_eq!((note.outline.len(), note.blocks[0].kind), (0, BlockKind::Html), "{text}");
+    }
+    assert!(note("<div>\n[r](r.md)\n</div>\n").links.is_empty());
 }
 
 #[test]
@@ -203,6 +290,8 @@ fn hostile_shapes_finish() {
         "%% ".repeat(100_000),
         "%%\n\n".repeat(50_000),
         "<div><!--\n\n".repeat(30_000),
+        "<aside>\n".repeat(50_000),
+        "a\n<aside>\n".repeat(30_000),
         "<!-- --> ".repeat(50_000),
         "[a:: ".repeat(20_000),
         "a:: ".repeat(50_000),
@@ -216,6 +305,9 @@ fn hostile_shapes_finish() {
         format!("<p>\n{}", "data:a/".repeat(200_000)),
         "![".repeat(20_000) + &"](data:a/)".repeat(20_000),
         "[//]: # (a)\n".repeat(20_000),
+        ":LOGBOOK:\n".repeat(50_000),
+        "collapsed:: true\n".repeat(50_000),
+        "[id:: a] ".repeat(50_000),
     ];
     for shape in &shapes {
         note(shape);

@@ -1,6 +1,6 @@
-//! What Obsidian's own settings say about the notes of a vault.
+//! What the settings of Obsidian and Logseq say about the notes of a vault.
 
-use note::{NoteRules, PERIODIC_SETTINGS, VaultPath, periodic};
+use note::{LOGSEQ_SETTINGS, NoteRules, PERIODIC_SETTINGS, VaultPath, journals, periodic};
 
 use serde::Deserialize;
 
@@ -26,11 +26,12 @@ pub(crate) fn template_folders(read: impl Fn(&VaultPath) -> Option<Vec<u8>>) -> 
     TEMPLATES.iter().filter_map(|place| folder(place)).collect()
 }
 
-/// The rules of a vault with the formats in which Obsidian names its daily, weekly, … notes; and what is wrong with
+/// The rules of a vault with the formats in which Obsidian and Logseq name daily, weekly, … notes; and what is wrong with
 /// these formats, for the user. `read` gives a file of at most [`LONGEST`] bytes, if it is there.
 pub fn rules(vault: &VaultConfig, read: impl Fn(&VaultPath) -> Option<Vec<u8>>) -> (NoteRules, Vec<String>) {
     let text = |path: &str| String::from_utf8(read(&VaultPath::parse(path)?)?).ok();
     let [core, plugin] = PERIODIC_SETTINGS.map(text);
     let (periodic, problems) = periodic(core.as_deref(), plugin.as_deref());
-    (NoteRules { periodic, ..vault.rules.clone() }, problems)
+    let journals = text(LOGSEQ_SETTINGS).and_then(|settings| journals(&settings));
+    (NoteRules { periodic, journals, ..vault.rules.clone() }, problems)
 }

@@ -33,11 +33,34 @@ fn a_file_name_is_said_where_it_says_more() {
         ("old plan.md", "# The Plan\n\nWords.\n", "The Plan. old plan."),
         ("2026-11-20.md", "# Friday\n\nWords.\n", "Friday. daily, Friday, 20 November 2026."),
         ("0042.md", "# The answer\n\nWords.\n", "The answer."),
+        ("House rules 294c08f089bc189fe112ee89126ab1f5.md", "# House rules\n\nWords.\n", "House rules."),
+        (
+            "Wiki bf111e3622a72a3b5dc784b5903983ca/Tides 294c08f089bc189fe112ee89126ab1f5.md",
+            "Words.",
+            "Tides 294c08f089bc189fe112ee89126ab1f5. Wiki.",
+        ),
         ("über-uns.md", "# Über uns\n\nWorte.\n", "Über uns."),
     ];
     for (path, text, expected) in cases {
         assert_eq!(contexts(path, text)[0], expected, "{path}");
     }
+}
+
+#[test]
+fn the_lead_is_the_first_paragraph_that_says_something() {
+    for above in [
+        "![[Pasted image 20240314101112.png]]",
+        "[Previous](a.md) | [Index](b.md) | [Next](c.md)",
+        "`BUTTON[new-task]` `INPUT[toggle:done]`",
+        "{% include 'a notice to readers' %} {{ toc.of.page }}",
+        "<https://example.org/a-long-address>",
+        "%% a remark for the writer %%",
+    ] {
+        let text = format!("# Boats\n\n{above}\n\nThe dinghy is in the shed.\n\n## Oars\n\nTwo.\n");
+        assert_eq!(contexts("b.md", &text)[1], "Boats. The dinghy is in the shed.", "{above}");
+    }
+    let hint = "# Boats\n\n{% hint style=\"info\" %}\nThe spare `key` is with [Anna](a.md).\n{% endhint %}\n\n## Oars\n\nTwo.\n";
+    assert_eq!(contexts("b.md", hint)[1], "Boats. The spare `key` is with Anna.");
 }
 
 #[test]

@@ -57,6 +57,54 @@ fn what_is_no_day_is_none() {
 }
 
 #[test]
+fn a_link_names_the_day_of_its_note() {
+    for link in [
+        "[[2026-11-20]]",
+        "[[2026-11-20|20 March]]",
+        "[[Journal/2024/2026-11-20|24 December]]",
+        "[[Daily Notes/2026-11-20]]",
+        "[[2024/03-March/2026-11-20-Friday|2024-03-14]]",
+        "[[Meetings/2026-11-20 with Tom#2024-03-14|14 March]]",
+        "[[Journal/2024/Friday|20 November 2026]]",
+        "[2024-03-14](Journal/2024/20261120.md)",
+        "[20.11.2026](Journal/today.md)",
+        "[[file:daily/2026-11-20.org][14 March 2024]]",
+        "[[[2026-11-20]]]",
+    ] {
+        assert_eq!(from_text(link), Some(date(2026, 11, 20)), "{link}");
+    }
+    assert_eq!(from_text("[[Journal/2024/Christmas|24 December]]"), None, "no day is made of parts of a path");
+    let long = format!("[[{}/2026-11-20]]", "a folder/".repeat(20));
+    assert_eq!(from_text(&long), Some(date(2026, 11, 20)));
+}
+
+#[test]
+fn a_text_is_a_day_in_figures() {
+    for text in [
+        "2026年11月20日",
+        "2026/11/20",
+        "Friday, 2026/11/20",
+        "Fri, 11/20/2026",
+        "Freitag, 20-11-2026",
+        "vendredi 20.11.2026",
+        "11_20_2026",
+    ] {
+        assert_eq!(in_figures(text), Some(date(2026, 11, 20)), "{text}");
+    }
+    for text in [
+        "Friday",
+        "Friday, 2026-11-20 at noon",
+        "boats, 2026-11-20",
+        ", 2026-11-20",
+        "2026-11-20日",
+        "05/06/2026",
+        "05_06_2026",
+    ] {
+        assert_eq!(in_figures(text), None, "{text}");
+    }
+}
+
+#[test]
 fn numbers_are_read_by_their_digits() {
     for (value, day) in [
         (json!(1_795_132_800_000_i64), Some(date(2026, 11, 20))),
@@ -91,6 +139,9 @@ fn file_names() {
         ("Freitag, 20. November 2026", true, daily),
         ("2026 November 20", true, daily),
         ("20 ноября 2026", true, daily),
+        ("2026年11月20日", true, daily),
+        ("2026年11月20日 会議", true, None),
+        ("11_20_2026", true, daily),
         ("daily.journal.2026.11.20", true, None),
         ("2026-11-20 Standup", true, None),
         ("Standup 2026-11-20", true, None),

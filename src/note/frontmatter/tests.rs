@@ -115,6 +115,14 @@ fn names_of_properties_are_matched_loosely() {
     ] {
         assert_eq!(own_days(None, &front(yaml).properties).day(), Some(jiff::civil::date(2026, 11, 20)), "{yaml}");
     }
+    for name in ["Created time", "created_date", "pubDate", "pubDatetime", "publishDate", "ctime"] {
+        let days = own_days(None, &front(&format!("{name}: 2026-11-20")).properties);
+        assert_eq!(days.created, Some(jiff::civil::date(2026, 11, 20)), "{name}");
+    }
+    for name in ["Last edited time", "updatedDate", "mtime"] {
+        let days = own_days(None, &front(&format!("{name}: 2026-11-20")).properties);
+        assert_eq!(days.modified, Some(jiff::civil::date(2026, 11, 20)), "{name}");
+    }
     let modified = own_days(None, &front("lastmod: 2026-11-20").properties).modified;
     assert_eq!(modified, Some(jiff::civil::date(2026, 11, 20)));
 }

@@ -86,6 +86,20 @@ fn broken_front_matter_that_names_a_private_tag_is_private() {
 }
 
 #[test]
+fn keywords_and_categories_make_a_note_private_too() {
+    for text in [
+        "---\nkeywords: [bog, private]\n---\n",
+        "---\nCategories: Private, bog\n---\n",
+        "+++\ncategories = [\"private/x\"]\n+++\n",
+    ] {
+        assert!(is_private(text), "{text:?}");
+    }
+    for text in ["---\nkeywords: [private equity]\n---\n", "---\ncategory: not private\n---\n"] {
+        assert!(!is_private(text), "{text:?}");
+    }
+}
+
+#[test]
 fn what_can_be_read_says_itself_whether_it_is_private() {
     for text in [
         "",

@@ -272,3 +272,14 @@ fn links_to_places_of_the_file_stay_in_it() {
         "{read}"
     );
 }
+
+#[test]
+fn a_headline_of_a_day_is_no_title() {
+    for (path, text, title) in [
+        ("journals/2026_11_22.org", "* bought varnish\n", "2026_11_22"),
+        ("daily/2026-11-22.org", "#+title: Sunday\n* bought varnish\n", "Sunday"),
+        ("a.org", "* bought varnish\n", "bought varnish"),
+    ] {
+        assert_eq!(crate::tests::note_at(path, text.as_bytes()).title, title, "{path}");
+    }
+}

@@ -78,6 +78,8 @@ fn names_that_logseq_gives_to_pages_and_journals() {
         ("a%0Ab.md", None),
         ("___init___.md", None),
         ("a__b.md", None),
+        ("a/Recipe ideas.textbundle/text.md", Some("Recipe ideas")),
+        ("a/Recipe ideas.textbundle/more.md", None),
     ] {
         assert_eq!(VaultPath::parse(path).unwrap().page().as_deref(), page, "{path}");
     }

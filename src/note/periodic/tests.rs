@@ -1,6 +1,7 @@
 use jiff::civil::date;
 
 use super::*;
+use crate::NoteRules;
 
 fn day(kind: &'static str, folder: &str, format: &str, path: &str) -> Option<Date> {
     Periodic::new(kind, folder, format).unwrap().day(&VaultPath::parse(path).unwrap())
@@ -102,4 +103,27 @@ proptest::proptest! {
         let path = VaultPath::parse(&format!("{}.md", day.strftime(strftime))).unwrap();
         proptest::prop_assert_eq!(Periodic::new("daily", "", format).unwrap().day(&path), Some(day));
     }
+}
+
+#[test]
+fn pages_of_days_are_called_as_logseq_is_set() {
+    let titled = |path: &str, format: &str| {
+        let settings =
+            format!("{{;; :journal/page-title-format \"no\"\n :journal/page-title-format \"{format}\" ; x\n}}");
+        let rules = NoteRules { journals: journals(&settings), ..NoteRules::default() };
+        crate::parse(&VaultPath::parse(path).unwrap(), b"- x\n", &rules).title
+    };
+    for (format, title) in [
+        ("dd-MM-yyyy", "05-03-2026"),
+        ("MM/dd/yyyy", "03/05/2026"),
+        ("EEEE, yyyy/MM/dd", "Thursday, 2026/03/05"),
+        ("E, dd.MM.yyyy", "Thu, 05.03.2026"),
+        ("do MMMM yyyy", "5th March 2026"),
+        ("yyyy年MM月dd日", "2026年03月05日"),
+        ("MMM do, yyyy", "2026_03_05"),
+    ] {
+        assert_eq!(titled("g/journals/2026_03_05.md", format), title);
+    }
+    assert_eq!(titled("pages/2026_03_05.md", "dd-MM-yyyy"), "2026_03_05");
+    assert_eq!(journals("{:preferred-format \"Markdown\"}"), None);
 }

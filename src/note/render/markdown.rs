@@ -9,9 +9,6 @@ use super::{Gap, Rendered, Writer};
 use crate::format::Format;
 use crate::{links, markdown, outline, plain};
 
-/// Properties that Logseq keeps with a block and shows nobody.
-const UNSEEN: [&str; 2] = ["id:: ", "collapsed:: "];
-
 /// Renders a piece of Markdown. In plain text tags are words.
 pub(super) fn render(source: &str, is_plain: bool) -> Rendered<'_> {
     let mut reader = Reader { source, is_plain, writer: Writer::new(source), ..Reader::default() };
@@ -35,6 +32,8 @@ struct Reader<'s> {
     cells: usize,
     /// What ends the HTML tag or comment that is being read.
     html: Option<&'static str>,
+    /// The Markdown in the block of HTML that is being read.
+    wrapped: Option<Range<usize>>,
 }
 
 impl Reader<'_> {
@@ -46,12 +45,15 @@ impl Reader<'_> {
             self.writer.gap = Gap::Block;
             self.skip = *after;
         }
-        let body = body.map_or(0, |(_, after)| after);
-        let shallow = markdown::shallow(&source[body..]);
+        self.read(&(body.map_or(0, |(_, after)| after)..source.len()));
+    }
+
+    fn read(&mut self, span: &Range<usize>) {
+        let shallow = markdown::shallow(&self.source[span.clone()]);
         let elsewhere = |link: BrokenLink<'_>| defined_elsewhere(&shallow, &link).then(|| ("".into(), "".into()));
         let parser = Parser::new_with_broken_link_callback(&shallow, markdown::OPTIONS, Some(elsewhere));
         for (event, range) in parser.into_offset_iter() {
-            self.event(&event, range.start + body..range.end + body);
+            self.event(&event, range.start + span.start..range.end + span.start);
         }
     }
 
@@ -66,6 +68,7 @@ impl Reader<'_> {
             Event::Code(text) | Event::InlineMath(text) | Event::DisplayMath(text) if range.start >= self.skip => {
                 self.show(text, range);
             }
+            Event::Html(_) if self.wrapped.as_ref().is_some_and(|inside| inside.contains(&range.start)) => {}
             Event::Html(text) | Event::InlineHtml(text) if self.is_plain => self.show(text, range),
             Event::Html(text) | Event::InlineHtml(text) => {
                 self.html(text, &range, matches!(event, Event::Html(_)));
@@ -80,7 +83,14 @@ impl Reader<'_> {
             }
             Event::End(TagEnd::BlockQuote(_) | TagEnd::List(_)) => self.depth = self.depth.saturating_sub(1),
             Event::End(TagEnd::CodeBlock) => (self.code, self.writer.gap) = (false, Gap::Block),
-            Event::End(TagEnd::HtmlBlock) => (self.html, self.writer.gap) = (None, Gap::Block),
+            Event::End(TagEnd::HtmlBlock) => {
+                (self.html, self.writer.gap) = (None, Gap::Block);
+                if let Some(inside) = self.wrapped.take() {
+                    self.depth += 1;
+                    self.read(&inside);
+                    self.depth -= 1;
+                }
+            }
             _ => {}
         }
     }
@@ -103,6 +113,9 @@ impl Reader<'_> {
                 match tag {
                     Tag::Heading { .. } => self.writer.begin_heading(),
                     Tag::CodeBlock(_) => self.code = true,
+                    Tag::HtmlBlock if self.depth == 0 && !self.is_plain => {
+                        self.wrapped = markdown::wrapped(self.source, &range);
+                    }
                     Tag::TableHead | Tag::TableRow => self.cells = 0,
                     Tag::BlockQuote(_) => self.callout(range.start),
                     Tag::Item => self.number(range.start),
@@ -152,10 +165,6 @@ impl Reader<'_> {
     fn words(&mut self, text: &str, range: Range<usize>) {
         let ends_line = self.source[range.end..].trim_start_matches([' ', '\t', '\r']);
         let ends_line = ends_line.is_empty() || ends_line.starts_with('\n');
-        let begins_line = self.source[..range.start].ends_with(['\n', ' ', '\t']);
-        if begins_line && ends_line && UNSEEN.iter().any(|property| text.starts_with(property)) {
-            return;
-        }
         let text = if ends_line { outline::without_block_id(text.trim_end()) } else { text };
         let around = |at: Option<char>| at.filter(|_| text.contains("=="));
         let before = around(self.source[..range.start].chars().next_back());

@@ -26,6 +26,8 @@ fn tags_in_text() {
         ("#a_b_c #d*e", vec!["a_b_c", "d"]),
         ("#[[two words]] (#[[a/b|shown]] #[[ ]] x#[[no]] [[no]] #[[no\n]]", vec!["two words", "a/b"]),
         ("「#a」 “#b”", vec!["a", "b"]),
+        ("#two words 2026# and #x/y zz z2#, #a", vec!["two words 2026", "two", "x/y zz z2", "x/y", "a"]),
+        ("#a on C# and #b, not #c#d #e f## #g h #i", vec!["a", "b", "c", "e", "g", "i"]),
     ] {
         assert_eq!(tags(text), expected, "{text:?}");
     }
@@ -189,6 +191,7 @@ fn what_is_no_link() {
         "http://",
         "$[[a]]$",
         "[ ] a",
+        "{{[[TODO]]}} a, {{[[query]]: {and: b}}}",
     ] {
         assert_eq!(note(text).links, [], "{text:?}");
     }

@@ -51,7 +51,7 @@ fn verdicts_by_name() {
             ".md .obsidian/x.md a/.trash/b/x.md .#a.md .a.md.swp .note.md.ISE5wh .syncthing.a.md.tmp .a.md.icloud",
         ),
         (Why::Temporary, "a.md~ a.swp a.swx #a.md# a.md.tmp 4913 sedA1b2C3 ~$a.txt a.md.part"),
-        (Why::NotANote, "a.png a amd a.md.bak sedimentary a.mdx Makefile"),
+        (Why::NotANote, "a.png a amd a.md.bak sedimentary a.tid Makefile"),
     ];
     for (why, names) in ignored {
         for name in names.split(' ') {
