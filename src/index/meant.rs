@@ -12,12 +12,12 @@ use std::ops::Range;
 
 use tantivy::Term;
 
-use super::analyze::{Kind, words};
+use super::analyze::Kind;
 use super::corpus::Corpus;
 use super::documents::guarded;
 use super::embed::builtin;
 use super::nearly::{Similar, beginning_with, similar};
-use super::query::{As, AskedWord, LexicalQuery, asked, weighted};
+use super::query::{As, AskedWord, LexicalQuery, asked, weighted, with_forms};
 use super::{Language, LexicalError};
 use compound::Compound;
 
@@ -197,7 +197,8 @@ impl Corpus<'_> {
         let Some(view) = self.views.first() else { return Ok(false) };
         for (field, _) in weighted(view.fields, query) {
             for form in &word.forms {
-                if self.shows(&Term::from_field_text(field, form))? {
+                let term = Term::from_field_text(field, &form.text);
+                if self.shows_in(&term, &|language| form.counts_in(language))? {
                     return Ok(true);
                 }
             }
@@ -243,7 +244,8 @@ impl Corpus<'_> {
         }
         let mut shown = Vec::with_capacity(completed.len());
         for (text, count) in completed {
-            let is_new = !word.forms.contains(&text) && self.shows(&Term::from_field_text(fields.words, &text))?;
+            let is_new = word.forms.iter().all(|form| form.text != text)
+                && self.shows(&Term::from_field_text(fields.words, &text))?;
             shown.extend(is_new.then_some((text, count)));
         }
         let completed = shown;
@@ -373,17 +375,16 @@ impl Corpus<'_> {
     /// frequent form.
     fn forms(&self, text: &str, languages: &[Language]) -> Result<(Vec<String>, u64), LexicalError> {
         let Some(view) = self.views.first() else { return Ok((Vec::new(), 0)) };
-        let (mut forms, mut most) = (Vec::new(), 0);
-        for language in languages {
-            for word in words(text, Some(*language)).into_iter().filter(|word| word.kind != Kind::Part) {
-                let term = Term::from_field_text(view.fields.words, &word.text);
-                let count = self.count(&term)?;
-                if count > 0 && !forms.contains(&word.text) && self.shows(&term)? {
-                    forms.push(word.text);
-                    most = most.max(count);
-                }
+        let (mut shown, mut most) = (Vec::new(), 0);
+        let words = with_forms(text, languages).into_iter().filter(|(word, _)| word.kind != Kind::Part);
+        for form in words.flat_map(|(_, forms)| forms) {
+            let term = Term::from_field_text(view.fields.words, &form.text);
+            let count = self.count(&term)?;
+            if count > 0 && !shown.contains(&form.text) && self.shows_in(&term, &|language| form.counts_in(language))? {
+                shown.push(form.text);
+                most = most.max(count);
             }
         }
-        Ok((forms, most))
+        Ok((shown, most))
     }
 }
