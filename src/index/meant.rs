@@ -31,6 +31,10 @@ const MOST_CORRECTED: usize = 3;
 const MOST_TRIED: usize = 8;
 /// What a slip costs, as a natural logarithm: a word with one slip more must be e⁴ times as frequent.
 const SLIP: f32 = 4.0;
+/// Most slips in a word; one in the first letter counts as two.
+const MOST_SLIPS: usize = 2;
+/// Least letters before an ending of a word for which the model has no piece: shorter ones are mostly slips.
+const STEM: usize = 5;
 /// A reading of a word is kept if it is at least this likely relative to the likeliest one.
 const LEAST_LIKELY: f32 = 0.3;
 /// Most readings of a word that are kept.
@@ -117,6 +121,14 @@ impl Meant {
     pub fn compounds_and_numbers(&self) -> impl Iterator<Item = &String> {
         self.also.iter().filter(|also| !also.completes).flat_map(|also| &also.shown)
     }
+}
+
+/// Whether this is a word of English: one piece of the model, perhaps with an ending.
+fn is_english(plain: &str) -> bool {
+    let is_piece = |word: &str| builtin::model().count(word) == 1;
+    let endings = ["s", "es", "ed", "ing"];
+    let stems = || endings.iter().filter_map(|ending| plain.strip_suffix(ending)).filter(|stem| stem.len() >= STEM);
+    is_piece(plain) || stems().any(is_piece)
 }
 
 /// One or two words that a typed word may mean.
@@ -282,17 +294,20 @@ impl Corpus<'_> {
         typed: &str,
         languages: &[Language],
     ) -> Result<Option<Corrected>, LexicalError> {
-        // A word of the language (one piece of the model) is meant as typed, whether the vault has it or not.
-        if builtin::model().count(&word.plain) == 1 {
+        // A word of the language is meant as typed, whether the vault has it or not.
+        if is_english(&word.plain) {
             return Ok(None);
         }
         let mut readings: Vec<Reading> = Vec::new();
         for Similar { text, slips } in similar(&self.views, &word.plain)? {
             let (forms, count) = self.forms(&text, languages)?;
-            // Few slips are in a first letter (Pollock and Zamora, CACM 1984), so one there counts twice.
-            let first = usize::from(text.chars().next() != word.plain.chars().next());
-            let score = (count as f32).ln_1p() - SLIP * (slips + first) as f32;
-            if count > 0 && !readings.iter().any(|known| known.forms == forms && known.score >= score) {
+            // Few slips are in a first letter (Pollock and Zamora, CACM 1984).
+            let slips = slips + usize::from(text.chars().next() != word.plain.chars().next());
+            let score = (count as f32).ln_1p() - SLIP * slips as f32;
+            if count > 0
+                && slips <= MOST_SLIPS
+                && !readings.iter().any(|known| known.forms == forms && known.score >= score)
+            {
                 readings.push(Reading { text, forms, score });
             }
         }

@@ -152,6 +152,23 @@ fn a_word_is_found_in_spite_of_a_slip() {
 }
 
 #[test]
+fn a_word_that_is_right_is_not_corrected() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut index = open(dir.path());
+    let text =
+        "The left hand and the main plan: been there, want to walk, soups, carrots, runs, savings, drained plants";
+    index.put(note(1, 1, "a.md"), chunks(1, &[text])).unwrap();
+    let snapshot = index.publish(1).unwrap();
+    let right = "Servings, parrots, planks, rugs; sprained; Hund im Wald, WLAN, Besen";
+    for word in right.split_whitespace() {
+        assert_eq!(corrected(&snapshot, word.trim_end_matches([',', ';'])), [], "{word}");
+    }
+    for (typed, name) in [("mian", "main"), ("hannd", "hand"), ("carots", "carrots"), ("plsnts", "plants")] {
+        assert_eq!(corrected(&snapshot, typed), pair(typed, name));
+    }
+}
+
+#[test]
 fn a_word_that_no_note_has_any_more_is_corrected_and_corrects_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let mut index = open(dir.path());
