@@ -17,7 +17,7 @@ use super::corpus::Corpus;
 use super::documents::guarded;
 use super::embed::builtin;
 use super::nearly::{Similar, beginning_with, similar};
-use super::query::{As, AskedWord, LexicalQuery, asked, weighted, with_forms};
+use super::query::{As, AskedWord, LexicalQuery, asked, stops_in, weighted, with_forms};
 use super::{Language, LexicalError};
 use compound::Compound;
 
@@ -155,9 +155,10 @@ impl Corpus<'_> {
         for (at, word) in asked.iter().enumerate() {
             query.cancel.check()?;
             let glued = if word.as_what == As::Name { self.glued(&asked, at, &query.words, &languages)? } else { None };
-            // As a phrase it is there, and a time is meant as it was typed.
+            // As a phrase it is there; a time and a stop word are meant as they were typed.
             let of_time = query.time.as_ref().is_some_and(|time| time.contains(&word.range.start));
-            let is_there = of_time || glued.as_ref().is_some_and(|glued| glued.phrase.is_some());
+            let stop = stops_in(&query.words[word.range.clone()], &languages).next();
+            let is_there = of_time || stop.is_some() || glued.as_ref().is_some_and(|glued| glued.phrase.is_some());
             match word.as_what {
                 As::Unfinished => meant.also.push(self.complete(word, query, &languages)?),
                 As::Name if self.has(word, query)? => {

@@ -10,6 +10,7 @@ use tantivy::schema::Field;
 use super::analyze::{Kind, Word, words};
 use super::documents::Fields;
 use super::{Cancel, Language};
+use context::quality::stop_word_languages;
 
 /// Weight of the context; the words of the chunk and its note have 1.
 pub(super) const CONTEXT: f32 = 0.5;
@@ -33,26 +34,41 @@ pub fn is_stop_word(typed: &str) -> bool {
     STOP.binary_search(&typed.to_ascii_lowercase().as_str()).is_ok()
 }
 
-/// Tells the words of a query that it skips when it has others. A stop word in capitals is a name (`IT contact`), and so
-/// is a capitalised one within a sentence (`concert of The Who`), unless the whole query is written so.
+/// The languages among these in which a word holds sentences together; none if it is also such a word of English.
+pub(super) fn stops_in<'l>(typed: &str, languages: &'l [Language]) -> impl Iterator<Item = Language> + use<'l> {
+    let known = stop_word_languages(&typed.to_lowercase());
+    languages.iter().copied().filter(|l| known.contains(&l.code()) && !known.contains(&Language::English.code()))
+}
+
+/// Tells the words of a query that it skips when it has others: those of English, and those of another language of the
+/// vault if it has two of them, for one alone may be a word of English (`die`, `war`). A stop word in capitals is a name
+/// (`IT contact`), and so is a capitalised one within a sentence (`concert of The Who`), unless the whole query is written
+/// so.
 struct Stops<'a> {
     text: &'a str,
     /// Whether a word in capitals stands out.
     capitals: bool,
     /// Whether a capitalised word stands out.
     capitalised: bool,
+    /// The other languages whose stop words are skipped.
+    others: Vec<Language>,
 }
 
 impl<'a> Stops<'a> {
-    fn of(text: &'a str) -> Self {
+    fn of(text: &'a str, words: &[(Word, Vec<Form>)], languages: &[Language]) -> Self {
         let is_low = |word: &str| word.starts_with(char::is_lowercase) && !is_stop_word(word);
         let capitals = text.contains(char::is_lowercase);
-        Stops { text, capitals, capitalised: text.split_whitespace().any(is_low) }
+        let stops = || words.iter().flat_map(|(word, _)| stops_in(&text[word.range.clone()], languages));
+        let others =
+            languages.iter().copied().filter(|language| stops().filter(|stop| stop == language).nth(1).is_some());
+        Stops { text, capitals, capitalised: text.split_whitespace().any(is_low), others: others.collect() }
     }
 
     fn is_stop(&self, word: &Word) -> bool {
         let typed = &self.text[word.range.clone()];
-        word.kind == Kind::Word && is_stop_word(typed) && !self.is_name(typed, word.range.start)
+        let is_stop =
+            word.kind == Kind::Word && (is_stop_word(typed) || stops_in(typed, &self.others).next().is_some());
+        is_stop && !self.is_name(typed, word.range.start)
     }
 
     fn is_name(&self, typed: &str, start: usize) -> bool {
@@ -185,7 +201,7 @@ pub(super) struct AskedWord {
 /// The words of a query with their weights, each once; `prefix` says that the last one is still being typed.
 pub(super) fn asked(text: &str, languages: &[Language], prefix: bool) -> Vec<AskedWord> {
     let all = with_forms(text, languages);
-    let stops = Stops::of(text);
+    let stops = Stops::of(text, &all, languages);
     let stop = |word: &Word| stops.is_stop(word);
     let unfinished = |word: &Word| prefix && word.range.end == text.len();
     let only_stops = all.iter().all(|(word, _)| stop(word) && !unfinished(word));
@@ -249,7 +265,7 @@ fn with_v(typed: &str, kind: Kind) -> Option<Form> {
 /// looks for in a passage.
 pub(super) fn telling(text: &str, languages: &[Language]) -> Vec<Form> {
     let words = with_forms(text, languages);
-    let stops = Stops::of(text);
+    let stops = Stops::of(text, &words, languages);
     let all = words.iter().all(|(word, _)| stops.is_stop(word));
     words.into_iter().filter(|(word, _)| all || !stops.is_stop(word)).flat_map(|(_, forms)| forms).collect()
 }

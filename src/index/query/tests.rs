@@ -62,6 +62,28 @@ fn words_that_say_nothing_are_shown_only_where_there_are_no_others() {
 }
 
 #[test]
+fn words_that_say_nothing_in_a_language_of_the_vault_are_skipped() {
+    for (query, expected) in [
+        ("wann hat sie Geburtstag", "geburtstag"),
+        ("Wer hat unseren Schlüssel?", "schlussel"),
+        ("wieviel kostet die Wärmepumpe", "kostet warmepumpe"),
+        ("где лежит мой паспорт", "лежит паспорт"),
+        // One alone may be a word of another language, and so may these together.
+        ("war and peace", "war peace"),
+        ("war in Afghanistan", "war afghanistan"),
+        ("die so hard", "die hard"),
+        // As a name, without others, and in a language that the vault has not.
+        ("die Frau liest gern Die Zeit", "frau liest gern die zeit"),
+        ("ist das die", "ist das die"),
+        ("quando è il compleanno", "quando e il compleanno"),
+    ] {
+        let languages = [Language::English, Language::German, Language::Russian];
+        let asked: Vec<String> = asked(query, &languages, false).into_iter().map(|word| word.plain).collect();
+        assert_eq!(asked.join(" "), expected, "{query}");
+    }
+}
+
+#[test]
 fn a_stop_word_that_is_written_as_a_name_is_a_word() {
     for (query, expected) in [
         ("IT contact", "it contact"),

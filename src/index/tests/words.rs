@@ -2,6 +2,7 @@
 
 use super::super::testing::{chunk, chunks, note};
 use super::super::*;
+use super::languages::GERMAN;
 use super::{finds, open};
 
 pub(super) fn said(title: &str, properties: &str, aliases: &[&str]) -> NoteTexts {
@@ -166,6 +167,10 @@ fn a_word_that_is_right_is_not_corrected() {
     for (typed, name) in [("mian", "main"), ("hannd", "hand"), ("carots", "carrots"), ("plsnts", "plants")] {
         assert_eq!(corrected(&snapshot, typed), pair(typed, name));
     }
+    // A word that holds sentences together in a language of the vault.
+    assert_eq!(corrected(&snapshot, "wann"), []);
+    index.put(note(2, 1, "b.md"), chunks(2, &[GERMAN])).unwrap();
+    assert_eq!(corrected(&index.publish(2).unwrap(), "wieso geburtstag waren"), []);
 }
 
 #[test]
