@@ -24,6 +24,7 @@ use super::document::{Document, Passage};
 pub use expansion::judge_expansion;
 /// The parts of a score, for people who judge contexts.
 pub use protocol::contexts::Scores;
+pub use words::stop_word_languages;
 
 /// A context with at least this score is accepted as it is.
 pub const GOOD: f32 = 0.70;

@@ -96,13 +96,18 @@ impl<'a> Corpus<'a> {
 
     /// Whether a chunk that the asker may see has the term.
     pub(super) fn shows(&self, term: &Term) -> Result<bool, LexicalError> {
+        self.shows_in(term, &|_| true)
+    }
+
+    /// Whether a chunk in such a language that the asker may see has the term.
+    pub(super) fn shows_in(&self, term: &Term, is: &dyn Fn(Language) -> bool) -> Result<bool, LexicalError> {
         let counted = self.counted(term)?;
         for ((view, hidden), count) in self.views.iter().zip(&self.hidden).zip(counted.in_views) {
             // Chunks that were deleted count until their segment is merged.
             let deleted =
                 || view.searcher.segment_readers().iter().map(|segment| u64::from(segment.num_deleted_docs()));
-            let is_sure = hidden.is_empty() && count > deleted().sum();
-            if count > 0 && (is_sure || is_outside(view, hidden, term)?) {
+            let is_sure = hidden.is_empty() && view.languages()?.iter().all(|l| is(*l)) && count > deleted().sum();
+            if count > 0 && (is_sure || is_outside(view, hidden, term, is)?) {
                 return Ok(true);
             }
         }
@@ -116,7 +121,7 @@ impl<'a> Corpus<'a> {
             let weight = phrase.weight(EnableScoring::disabled_from_searcher(&view.searcher))?;
             for (segment, numbers) in view.searcher.segment_readers().iter().zip(&*view.numbers) {
                 let mut found = weight.scorer(segment, 1.0)?;
-                if is_shown((segment, numbers), hidden, &mut *found) {
+                if is_shown((segment, numbers), hidden, &|_| true, &mut *found) {
                     return Ok(true);
                 }
             }
@@ -156,27 +161,36 @@ impl<'a> Corpus<'a> {
     }
 }
 
-/// Whether a chunk of another note than these has the term.
-fn is_outside(view: &View, hidden: &HashSet<NoteNo>, term: &Term) -> tantivy::Result<bool> {
+/// Whether a chunk of another note than these, in such a language, has the term.
+fn is_outside(
+    view: &View,
+    hidden: &HashSet<NoteNo>,
+    term: &Term,
+    is: &dyn Fn(Language) -> bool,
+) -> tantivy::Result<bool> {
     for (segment, numbers) in view.searcher.segment_readers().iter().zip(&*view.numbers) {
         let index = segment.inverted_index(term.field())?;
         let Some(mut postings) = index.read_postings(term, IndexRecordOption::Basic)? else { continue };
-        if is_shown((segment, numbers), hidden, &mut postings) {
+        if is_shown((segment, numbers), hidden, is, &mut postings) {
             return Ok(true);
         }
     }
     Ok(false)
 }
 
-/// Whether one of these chunks is of another note than the hidden ones.
+/// Whether one of these chunks is of another note than the hidden ones, and in such a language.
 fn is_shown(
     (segment, numbers): (&SegmentReader, &Numbers),
     hidden: &HashSet<NoteNo>,
+    is: &dyn Fn(Language) -> bool,
     chunks: &mut (impl DocSet + ?Sized),
 ) -> bool {
     while chunks.doc() != TERMINATED {
         let no = NoteNo::try_from(numbers.of(chunks.doc()).0);
-        if no.is_ok_and(|no| !hidden.contains(&no)) && !segment.is_deleted(chunks.doc()) {
+        if no.is_ok_and(|no| !hidden.contains(&no))
+            && is(numbers.language(chunks.doc()))
+            && !segment.is_deleted(chunks.doc())
+        {
             return true;
         }
         chunks.advance();

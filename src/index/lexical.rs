@@ -4,12 +4,12 @@
 //! vault. A last word that is still being typed also stands for the words that begin with it; one that occurs nowhere
 //! may be taken for others that are spelt almost like it ([`super::meant`]).
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 
 use tantivy::postings::SegmentPostings;
 use tantivy::query::{
-    BooleanQuery, BoostQuery, DisjunctionMaxQuery, EnableScoring, Occur, PhraseQuery, Query, RegexPhraseQuery,
-    TermQuery, Weight, wildcard_query_to_regex_str,
+    BooleanQuery, BoostQuery, ConstScoreQuery, DisjunctionMaxQuery, EnableScoring, Occur, PhraseQuery, Query,
+    RegexPhraseQuery, TermQuery, Weight, wildcard_query_to_regex_str,
 };
 use tantivy::schema::IndexRecordOption;
 use tantivy::{DocId, DocSet as _, Score, SegmentReader, TERMINATED, Term};
@@ -19,8 +19,8 @@ use super::corpus::Corpus;
 use super::documents::{View, guarded};
 use super::meant::{Also, MOST_COMPLETED, Meant};
 use super::nearly::beginning_with;
-use super::query::{As, AskedWord, Choice, LexicalQuery, asked, in_text, telling, weighted};
-use super::{Cancel, LexicalError, NoteNo, Row};
+use super::query::{As, AskedWord, Choice, Form, LexicalQuery, asked, in_text, is_cut, telling, weighted};
+use super::{Cancel, Language, LexicalError, NoteNo, Row};
 use vector::Best;
 
 /// A phrase of a single character of a script without spaces is looked up as at most this many pairs.
@@ -109,11 +109,8 @@ impl View {
     }
 
     /// The normal forms of a query's [`telling`] words in all languages of the vault.
-    pub(super) fn forms(&self, text: &str) -> Result<HashSet<String>, LexicalError> {
-        guarded(|| {
-            let languages = self.languages()?;
-            Ok(telling(text, languages))
-        })
+    pub(super) fn forms(&self, text: &str) -> Result<Vec<Form>, LexicalError> {
+        guarded(|| Ok(telling(text, self.languages()?)))
     }
 
     /// The words of a query, as they were typed, that stand in the questions and terms of the chunk at `position` of a note.
@@ -142,7 +139,7 @@ impl View {
                 let typed = &query.words[word.range.clone()];
                 let mut stands = false;
                 for form in &word.forms {
-                    stands = stands || holds(form)?;
+                    stands = stands || holds(&form.text)?;
                 }
                 if stands {
                     found.push(typed.to_owned());
@@ -187,7 +184,8 @@ impl View {
         };
         let mut counted: Vec<(u64, AskedWord)> = Vec::with_capacity(asked.len());
         for word in asked {
-            let forms = word.forms.iter().map(|form| corpus.count(&Term::from_field_text(self.fields.words, form)));
+            let term = |form: &Form| Term::from_field_text(self.fields.words, &form.text);
+            let forms = word.forms.iter().map(|form| corpus.count(&term(form)));
             // What is still being typed may become a rare word.
             let chunks = if word.as_what == As::Unfinished { 0 } else { forms.sum::<Result<u64, _>>()? };
             if chunks >= fewest_chunks {
@@ -216,13 +214,43 @@ impl View {
                 continue;
             }
             for form in &word.forms {
-                let term = Term::from_field_text(field, form);
-                if corpus.is_in(self, &term)? {
+                let term = Term::from_field_text(field, &form.text);
+                if !corpus.is_in(self, &term)? {
+                    continue;
+                }
+                let (counts, others) = self.counting(form, &term)?;
+                if counts && others {
+                    let scored = scored(term, weight * word.weight);
+                    clauses.push((Occur::Should, self.in_languages(scored, |language| form.counts_in(language))?));
+                } else if counts {
                     clauses.push(should(term));
                 }
             }
         }
         Ok(())
+    }
+
+    /// Whether a form counts in chunks that have it, and whether there are chunks in which it does not.
+    fn counting(&self, form: &Form, term: &Term) -> Result<(bool, bool), LexicalError> {
+        if self.languages()?.iter().all(|language| form.counts_in(*language)) {
+            return Ok((true, false));
+        }
+        let mut chunks = self.languages_of(term)?.into_iter().flatten();
+        let Some(first) = chunks.next().map(|language| form.counts_in(language)) else { return Ok((false, false)) };
+        let differs = chunks.any(|language| form.counts_in(language) != first);
+        Ok((first || differs, !first || differs))
+    }
+
+    /// What a query finds in chunks in such languages.
+    fn in_languages(
+        &self,
+        query: Box<dyn Query>,
+        is: impl Fn(Language) -> bool,
+    ) -> Result<Box<dyn Query>, LexicalError> {
+        let languages = self.languages()?.iter().filter(|language| is(**language));
+        let terms = languages.map(|language| Term::from_field_u64(self.fields.language, *language as u64)).collect();
+        let chunks = ConstScoreQuery::new(Box::new(BooleanQuery::new_multiterms_query(terms)), 0.0);
+        Ok(Box::new(BooleanQuery::intersection(vec![query, Box::new(chunks)])))
     }
 
     /// Adds what else a word is looked up as.
@@ -247,24 +275,27 @@ impl View {
 
     /// The words of `text` in a row, in any of the fields and languages; `None` if it has no words.
     pub(super) fn phrase(&self, text: &str, contextual: bool) -> Result<Option<Box<dyn Query>>, LexicalError> {
-        let mut rows: Vec<Vec<Word>> = Vec::new();
+        let plain = in_a_row(words(text, None));
+        let mut rows: Vec<(Vec<Word>, Vec<Language>)> = Vec::new();
         for language in self.languages()? {
             let row = in_a_row(words(text, Some(*language)));
-            if !rows.contains(&row) {
-                rows.push(row);
+            match rows.iter_mut().find(|(known, _)| *known == row) {
+                Some((_, languages)) => languages.push(*language),
+                None => rows.push((row, vec![*language])),
             }
         }
         let mut clauses: Clauses = Vec::new();
         for (field, weight) in in_text(self.fields, contextual) {
-            for row in &rows {
-                match &row[..] {
+            for (row, languages) in &rows {
+                let found: Box<dyn Query> = match &row[..] {
                     [] => return Ok(None),
                     [word] if word.kind == Kind::Single => {
                         for (pair, _) in beginning_with(&[self], field, &word.text, MOST_PAIRS)? {
                             clauses.push((Occur::Should, scored(Term::from_field_text(field, &pair), weight)));
                         }
+                        continue;
                     }
-                    [word] => clauses.push((Occur::Should, scored(Term::from_field_text(field, &word.text), weight))),
+                    [word] => scored(Term::from_field_text(field, &word.text), weight),
                     // In a text more characters may follow the last one.
                     [.., last] if last.kind == Kind::Single => {
                         let pattern = |word: &Word| {
@@ -272,14 +303,22 @@ impl View {
                             (word.position, wildcard_query_to_regex_str(&format!("{}{more}", word.text)))
                         };
                         let phrase = RegexPhraseQuery::new_with_offset(field, row.iter().map(pattern).collect());
-                        clauses.push((Occur::Should, Box::new(BoostQuery::new(Box::new(phrase), weight))));
+                        Box::new(BoostQuery::new(Box::new(phrase), weight))
                     }
                     words => {
                         let terms = words.iter().map(|w| (w.position, Term::from_field_text(field, &w.text))).collect();
                         let phrase = Box::new(PhraseQuery::new_with_offset(terms));
-                        clauses.push((Occur::Should, Box::new(BoostQuery::new(phrase, weight))));
+                        Box::new(BoostQuery::new(phrase, weight))
                     }
-                }
+                };
+                // As a single form does.
+                let counts_everywhere = languages.contains(&Language::English)
+                    || !row.iter().zip(&plain).any(|(word, plain)| is_cut(&word.text, &plain.text));
+                let found = match counts_everywhere {
+                    true => found,
+                    false => self.in_languages(found, |language| languages.contains(&language))?,
+                };
+                clauses.push((Occur::Should, found));
             }
         }
         Ok(Some(Box::new(BooleanQuery::new(clauses))))

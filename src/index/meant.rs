@@ -12,12 +12,12 @@ use std::ops::Range;
 
 use tantivy::Term;
 
-use super::analyze::{Kind, words};
+use super::analyze::Kind;
 use super::corpus::Corpus;
 use super::documents::guarded;
 use super::embed::builtin;
 use super::nearly::{Similar, beginning_with, similar};
-use super::query::{As, AskedWord, LexicalQuery, weighted};
+use super::query::{As, AskedWord, LexicalQuery, stops_in, weighted, with_forms};
 use super::{Language, LexicalError};
 use compound::Compound;
 
@@ -31,6 +31,10 @@ const MOST_CORRECTED: usize = 3;
 const MOST_TRIED: usize = 8;
 /// What a slip costs, as a natural logarithm: a word with one slip more must be e⁴ times as frequent.
 const SLIP: f32 = 4.0;
+/// Most slips in a word; one in the first letter counts as two.
+const MOST_SLIPS: usize = 2;
+/// Least letters before an ending of a word for which the model has no piece: shorter ones are mostly slips.
+const STEM: usize = 5;
 /// A reading of a word is kept if it is at least this likely relative to the likeliest one.
 const LEAST_LIKELY: f32 = 0.3;
 /// Most readings of a word that are kept.
@@ -119,6 +123,14 @@ impl Meant {
     }
 }
 
+/// Whether this is a word of English: one piece of the model, perhaps with an ending.
+fn is_english(plain: &str) -> bool {
+    let is_piece = |word: &str| builtin::model().count(word) == 1;
+    let endings = ["s", "es", "ed", "ing"];
+    let stems = || endings.iter().filter_map(|ending| plain.strip_suffix(ending)).filter(|stem| stem.len() >= STEM);
+    is_piece(plain) || stems().any(is_piece)
+}
+
 /// One or two words that a typed word may mean.
 struct Reading {
     text: String,
@@ -143,9 +155,10 @@ impl Corpus<'_> {
         for (at, word) in asked.iter().enumerate() {
             query.cancel.check()?;
             let glued = if word.as_what == As::Name { self.glued(&asked, at, &query.words, &languages)? } else { None };
-            // As a phrase it is there, and a time is meant as it was typed.
+            // As a phrase it is there; a time and a stop word are meant as they were typed.
             let of_time = query.time.as_ref().is_some_and(|time| time.contains(&word.range.start));
-            let is_there = of_time || glued.as_ref().is_some_and(|glued| glued.phrase.is_some());
+            let stop = stops_in(&query.words[word.range.clone()], &languages).next();
+            let is_there = of_time || stop.is_some() || glued.as_ref().is_some_and(|glued| glued.phrase.is_some());
             match word.as_what {
                 As::Unfinished => meant.also.push(self.complete(word, query, &languages)?),
                 As::Name if self.has(word, query)? => {
@@ -197,7 +210,8 @@ impl Corpus<'_> {
         let Some(view) = self.views.first() else { return Ok(false) };
         for (field, _) in weighted(view.fields, query) {
             for form in &word.forms {
-                if self.shows(&Term::from_field_text(field, form))? {
+                let term = Term::from_field_text(field, &form.text);
+                if self.shows_in(&term, &|language| form.counts_in(language))? {
                     return Ok(true);
                 }
             }
@@ -243,7 +257,8 @@ impl Corpus<'_> {
         }
         let mut shown = Vec::with_capacity(completed.len());
         for (text, count) in completed {
-            let is_new = !word.forms.contains(&text) && self.shows(&Term::from_field_text(fields.words, &text))?;
+            let is_new = word.forms.iter().all(|form| form.text != text)
+                && self.shows(&Term::from_field_text(fields.words, &text))?;
             shown.extend(is_new.then_some((text, count)));
         }
         let completed = shown;
@@ -280,17 +295,20 @@ impl Corpus<'_> {
         typed: &str,
         languages: &[Language],
     ) -> Result<Option<Corrected>, LexicalError> {
-        // A word of the language (one piece of the model) is meant as typed, whether the vault has it or not.
-        if builtin::model().count(&word.plain) == 1 {
+        // A word of the language is meant as typed, whether the vault has it or not.
+        if is_english(&word.plain) {
             return Ok(None);
         }
         let mut readings: Vec<Reading> = Vec::new();
         for Similar { text, slips } in similar(&self.views, &word.plain)? {
             let (forms, count) = self.forms(&text, languages)?;
-            // Few slips are in a first letter (Pollock and Zamora, CACM 1984), so one there counts twice.
-            let first = usize::from(text.chars().next() != word.plain.chars().next());
-            let score = (count as f32).ln_1p() - SLIP * (slips + first) as f32;
-            if count > 0 && !readings.iter().any(|known| known.forms == forms && known.score >= score) {
+            // Few slips are in a first letter (Pollock and Zamora, CACM 1984).
+            let slips = slips + usize::from(text.chars().next() != word.plain.chars().next());
+            let score = (count as f32).ln_1p() - SLIP * slips as f32;
+            if count > 0
+                && slips <= MOST_SLIPS
+                && !readings.iter().any(|known| known.forms == forms && known.score >= score)
+            {
                 readings.push(Reading { text, forms, score });
             }
         }
@@ -373,17 +391,16 @@ impl Corpus<'_> {
     /// frequent form.
     fn forms(&self, text: &str, languages: &[Language]) -> Result<(Vec<String>, u64), LexicalError> {
         let Some(view) = self.views.first() else { return Ok((Vec::new(), 0)) };
-        let (mut forms, mut most) = (Vec::new(), 0);
-        for language in languages {
-            for word in words(text, Some(*language)).into_iter().filter(|word| word.kind != Kind::Part) {
-                let term = Term::from_field_text(view.fields.words, &word.text);
-                let count = self.count(&term)?;
-                if count > 0 && !forms.contains(&word.text) && self.shows(&term)? {
-                    forms.push(word.text);
-                    most = most.max(count);
-                }
+        let (mut shown, mut most) = (Vec::new(), 0);
+        let words = with_forms(text, languages).into_iter().filter(|(word, _)| word.kind != Kind::Part);
+        for form in words.flat_map(|(_, forms)| forms) {
+            let term = Term::from_field_text(view.fields.words, &form.text);
+            let count = self.count(&term)?;
+            if count > 0 && !shown.contains(&form.text) && self.shows_in(&term, &|language| form.counts_in(language))? {
+                shown.push(form.text);
+                most = most.max(count);
             }
         }
-        Ok((forms, most))
+        Ok((shown, most))
     }
 }

@@ -1,6 +1,6 @@
 //! Searches of the index's dictionary: for words with a given beginning, and for words spelt almost like another.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use tantivy::schema::Field;
 
@@ -14,6 +14,9 @@ const MOST_SEEN: usize = 8192;
 /// Least characters of a word that may have one slip, and of a word that may have two.
 const ONE_SLIP: usize = 4;
 const TWO_SLIPS: usize = 8;
+/// Least characters of a word that is recognised with other letters than its own: nearly every short word is like another
+/// by chance (`wald`, `walk`).
+const OTHER_LETTERS: usize = 5;
 /// Characters of the longest word that is compared.
 const LONGEST: usize = 32;
 /// Most similar words that are weighed against each other.
@@ -62,7 +65,8 @@ pub(super) struct Similar {
 }
 
 /// The words that differ from `word` (a normal form without a language) by one slip, or by two if it is long: a letter
-/// too many, too few or wrong, or two letters transposed (Damerau, CACM 1964). At most [`MOST_SIMILAR`], the nearest
+/// too many, too few or wrong, or two letters transposed (Damerau, CACM 1964); of short words only those with the same
+/// letters, in another order or doubled. At most [`MOST_SIMILAR`], the nearest
 /// first.
 pub(super) fn similar(views: &[&View], word: &str) -> Result<Vec<Similar>, LexicalError> {
     let length = word.chars().count();
@@ -73,7 +77,10 @@ pub(super) fn similar(views: &[&View], word: &str) -> Result<Vec<Similar>, Lexic
     let found = spelled(views, |outlines| outlines.near(word, slips), |_| true)?;
     let of = |text: String| Similar { slips: strsim::osa_distance(word, &text), text };
     let mut similar: Vec<Similar> = found.into_iter().map(of).collect();
-    similar.retain(|other| other.slips <= usize::from(slips));
+    let letters = |text: &str| BTreeSet::from_iter(text.chars());
+    similar.retain(|Similar { text, slips: count }| {
+        *count <= usize::from(slips) && (text.chars().count() >= OTHER_LETTERS || letters(text) == letters(word))
+    });
     similar.sort_unstable_by(|a, b| a.slips.cmp(&b.slips).then_with(|| a.text.cmp(&b.text)));
     similar.truncate(MOST_SIMILAR);
     Ok(similar)

@@ -3,7 +3,6 @@
 //! A query is too short to have a language: each of its words is looked up in the forms it has in the languages of the
 //! vault.
 
-use std::collections::HashSet;
 use std::ops::Range;
 
 use tantivy::schema::Field;
@@ -11,6 +10,7 @@ use tantivy::schema::Field;
 use super::analyze::{Kind, Word, words};
 use super::documents::Fields;
 use super::{Cancel, Language};
+use context::quality::stop_word_languages;
 
 /// Weight of the context; the words of the chunk and its note have 1.
 pub(super) const CONTEXT: f32 = 0.5;
@@ -34,26 +34,41 @@ pub fn is_stop_word(typed: &str) -> bool {
     STOP.binary_search(&typed.to_ascii_lowercase().as_str()).is_ok()
 }
 
-/// Tells the words of a query that it skips when it has others. A stop word in capitals is a name (`IT contact`), and so
-/// is a capitalised one within a sentence (`concert of The Who`), unless the whole query is written so.
+/// The languages among these in which a word holds sentences together; none if it is also such a word of English.
+pub(super) fn stops_in<'l>(typed: &str, languages: &'l [Language]) -> impl Iterator<Item = Language> + use<'l> {
+    let known = stop_word_languages(&typed.to_lowercase());
+    languages.iter().copied().filter(|l| known.contains(&l.code()) && !known.contains(&Language::English.code()))
+}
+
+/// Tells the words of a query that it skips when it has others: those of English, and those of another language of the
+/// vault if it has two of them, for one alone may be a word of English (`die`, `war`). A stop word in capitals is a name
+/// (`IT contact`), and so is a capitalised one within a sentence (`concert of The Who`), unless the whole query is written
+/// so.
 struct Stops<'a> {
     text: &'a str,
     /// Whether a word in capitals stands out.
     capitals: bool,
     /// Whether a capitalised word stands out.
     capitalised: bool,
+    /// The other languages whose stop words are skipped.
+    others: Vec<Language>,
 }
 
 impl<'a> Stops<'a> {
-    fn of(text: &'a str) -> Self {
+    fn of(text: &'a str, words: &[(Word, Vec<Form>)], languages: &[Language]) -> Self {
         let is_low = |word: &str| word.starts_with(char::is_lowercase) && !is_stop_word(word);
         let capitals = text.contains(char::is_lowercase);
-        Stops { text, capitals, capitalised: text.split_whitespace().any(is_low) }
+        let stops = || words.iter().flat_map(|(word, _)| stops_in(&text[word.range.clone()], languages));
+        let others =
+            languages.iter().copied().filter(|language| stops().filter(|stop| stop == language).nth(1).is_some());
+        Stops { text, capitals, capitalised: text.split_whitespace().any(is_low), others: others.collect() }
     }
 
     fn is_stop(&self, word: &Word) -> bool {
         let typed = &self.text[word.range.clone()];
-        word.kind == Kind::Word && is_stop_word(typed) && !self.is_name(typed, word.range.start)
+        let is_stop =
+            word.kind == Kind::Word && (is_stop_word(typed) || stops_in(typed, &self.others).next().is_some());
+        is_stop && !self.is_name(typed, word.range.start)
     }
 
     fn is_name(&self, typed: &str, start: usize) -> bool {
@@ -129,6 +144,47 @@ pub(super) enum As {
     Beginning,
 }
 
+/// A normal form of a word.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Form {
+    pub(super) text: String,
+    /// The languages in which it is.
+    languages: Vec<Language>,
+    is_cut: bool,
+}
+
+impl Form {
+    /// Whether a chunk in this language has the word if it has the form: German alone cuts `planes` to `plan`, which is
+    /// another word in an English text. A word that is not cut, or respelt (`ue`), is the same in all; and English words
+    /// are used in all (`Apps`).
+    pub(super) fn counts_in(&self, language: Language) -> bool {
+        !self.is_cut || self.languages.iter().any(|known| *known == language || *known == Language::English)
+    }
+}
+
+/// Whether a form is a word without its ending. Words in letters that English lacks are not taken for another language's.
+pub(super) fn is_cut(form: &str, plain: &str) -> bool {
+    form.len() < plain.len() && form.is_ascii() && plain.starts_with(form)
+}
+
+/// The words of a text without a language, each with its normal forms in these languages, each once.
+pub(super) fn with_forms(text: &str, languages: &[Language]) -> Vec<(Word, Vec<Form>)> {
+    let mut all: Vec<(Word, Vec<Form>)> = words(text, None).into_iter().map(|word| (word, Vec::new())).collect();
+    for language in languages {
+        for ((plain, forms), word) in all.iter_mut().zip(words(text, Some(*language))) {
+            match forms.iter_mut().find(|known| known.text == word.text) {
+                Some(known) => known.languages.push(*language),
+                None => forms.push(Form {
+                    is_cut: is_cut(&word.text, &plain.text),
+                    text: word.text,
+                    languages: vec![*language],
+                }),
+            }
+        }
+    }
+    all
+}
+
 /// A word of a query.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct AskedWord {
@@ -136,7 +192,7 @@ pub(super) struct AskedWord {
     pub(super) range: Range<usize>,
     pub(super) as_what: As,
     /// Its normal forms in the languages of the vault, each once.
-    pub(super) forms: Vec<String>,
+    pub(super) forms: Vec<Form>,
     /// Its normal form without a language.
     pub(super) plain: String,
     pub(super) weight: f32,
@@ -158,22 +214,22 @@ pub(super) fn asked(text: &str, languages: &[Language]) -> Vec<AskedWord> {
 
 /// `prefix` says that the last word is still being typed, `every` that none says nothing.
 fn read(text: &str, languages: &[Language], prefix: bool, every: bool) -> Vec<AskedWord> {
-    let plain = words(text, None);
-    let stemmed: Vec<Vec<Word>> = languages.iter().map(|language| words(text, Some(*language))).collect();
-    let stops = Stops::of(text);
+    let all = with_forms(text, languages);
+    let stops = Stops::of(text, &all, languages);
     let stop = |word: &Word| !every && stops.is_stop(word);
     let unfinished = |word: &Word| prefix && word.range.end == text.len();
-    let only_stops = plain.iter().all(|word| stop(word) && !unfinished(word));
+    let only_stops = all.iter().all(|(word, _)| stop(word) && !unfinished(word));
     let mut asked: Vec<AskedWord> = Vec::new();
     let mut pair_end = None;
     let mut compound: Option<Range<usize>> = None;
     let mut part = PART;
-    for (at, word) in plain.iter().enumerate() {
+    for (at, (word, forms)) in all.iter().enumerate() {
         // A whole comes behind its first part.
-        let whole = plain.get(at + 1).filter(|next| next.kind == Kind::Whole && next.range.start == word.range.start);
+        let next = all.get(at + 1).map(|(next, _)| next);
+        let whole = next.filter(|next| next.kind == Kind::Whole && next.range.start == word.range.start);
         if let Some(whole) = whole {
-            let within = plain[at..].iter().take_while(|word| word.range.start < whole.range.end);
-            part = 1.0 / within.filter(|word| word.kind == Kind::Part).count().max(2) as f32;
+            let within = all[at..].iter().take_while(|(word, _)| word.range.start < whole.range.end);
+            part = 1.0 / within.filter(|(word, _)| word.kind == Kind::Part).count().max(2) as f32;
         }
         compound = whole.map(|whole| whole.range.clone()).or(compound.filter(|known| word.range.end <= known.end));
         let ends_a_pair = pair_end == Some(word.range.end);
@@ -190,18 +246,15 @@ fn read(text: &str, languages: &[Language], prefix: bool, every: bool) -> Vec<As
             Kind::Part => (As::Name, part),
             Kind::Whole | Kind::Symbols => (As::Word, 1.0),
         };
-        let mut forms: Vec<String> = Vec::new();
-        for form in stemmed.iter().filter_map(|words| words.get(at)) {
-            if !forms.contains(&form.text) {
-                forms.push(form.text.clone());
-            }
-        }
+        let mut forms = forms.clone();
         forms.extend(with_v(&text[word.range.clone()], word.kind));
         let same = |known: &&mut AskedWord| {
-            known.forms == forms && (known.as_what == As::Beginning) == (as_what == As::Beginning)
+            known.forms.iter().map(|form| &form.text).eq(forms.iter().map(|form| &form.text))
+                && (known.as_what == As::Beginning) == (as_what == As::Beginning)
         };
         if let Some(known) = asked.iter_mut().find(same) {
             known.weight = weight.max(known.weight);
+            known.forms.iter_mut().zip(forms).for_each(|(known, form)| known.is_cut &= form.is_cut);
             // As a word by itself it counts beside the compound.
             known.compound = known.compound.take().filter(|_| compound.is_some());
             if as_what == As::Unfinished {
@@ -216,19 +269,19 @@ fn read(text: &str, languages: &[Language], prefix: bool, every: bool) -> Vec<As
 }
 
 /// What notes have that write a version with its letter: `v2.0.1` where the query has `2.0.1`.
-fn with_v(typed: &str, kind: Kind) -> Option<String> {
+fn with_v(typed: &str, kind: Kind) -> Option<Form> {
     let is_version = kind == Kind::Whole && typed.bytes().all(|b| b.is_ascii_digit() || b == b'.');
-    is_version.then(|| format!("v{}", typed.replace('.', "")))
+    let text = || format!("v{}", typed.replace('.', ""));
+    is_version.then(|| Form { text: text(), languages: Vec::new(), is_cut: false })
 }
 
 /// The normal forms in these languages of a query's words, without those that say nothing beside others: what a reader
 /// looks for in a passage.
-pub(super) fn telling(text: &str, languages: &[Language]) -> HashSet<String> {
-    let stops = Stops::of(text);
-    let is_stop = |word: &Word| stops.is_stop(word);
-    let words: Vec<Word> = languages.iter().flat_map(|language| words(text, Some(*language))).collect();
-    let all = words.iter().all(is_stop);
-    words.into_iter().filter(|word| all || !is_stop(word)).map(|word| word.text).collect()
+pub(super) fn telling(text: &str, languages: &[Language]) -> Vec<Form> {
+    let words = with_forms(text, languages);
+    let stops = Stops::of(text, &words, languages);
+    let all = words.iter().all(|(word, _)| stops.is_stop(word));
+    words.into_iter().filter(|(word, _)| all || !stops.is_stop(word)).flat_map(|(_, forms)| forms).collect()
 }
 
 /// The words of a query, in their normal forms, that are looked up as what begins with them.

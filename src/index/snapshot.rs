@@ -3,7 +3,6 @@
 mod corpus;
 mod saved;
 
-use std::collections::HashSet;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -13,6 +12,7 @@ use super::documents::{Bulk, Documents, Texts, View};
 use super::graph::{GoOn, Graph};
 use super::grep::Pattern;
 use super::links::{self, Links, Side};
+use super::query::Form;
 use super::together::HavingAll;
 use super::{
     Allowed, Cancel, ChunkDoc, ChunkEntry, ChunkText, Corpus, Language, LexicalError, LexicalQuery, Meant, NoteEntry,
@@ -506,7 +506,7 @@ impl Snapshot {
     }
 
     /// The normal forms that the words of a query have in the notes; none if it has no words.
-    pub fn forms(&self, text: &str) -> Result<HashSet<String>, LexicalError> {
+    pub(crate) fn forms(&self, text: &str) -> Result<Vec<Form>, LexicalError> {
         self.words.forms(text)
     }
 

@@ -96,7 +96,7 @@ pub fn asked_for(words: &str, languages: &[Language], contextual: bool, expansio
     for word in asked(words, languages) {
         for (field, weight) in Field::ALL.into_iter().zip([1.0, if contextual { CONTEXT } else { 0.0 }, expansion]) {
             for form in word.forms.iter().filter(|_| weight > 0.0) {
-                let term = AskedTerm::new(field, form);
+                let term = AskedTerm::new(field, &form.text);
                 terms.entry(term.number).or_insert(term).weight += weight * word.weight;
             }
         }

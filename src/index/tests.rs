@@ -1,6 +1,7 @@
 //! The index as a whole, on real folders.
 
 mod expansion;
+mod languages;
 mod memory;
 mod restart;
 mod saved;

@@ -12,7 +12,7 @@ use super::analyze::words;
 use super::corpus::Corpus;
 use super::documents::{View, guarded};
 use super::lexical::in_a_row;
-use super::query::{As, AskedWord, LexicalQuery, asked, in_text};
+use super::query::{As, AskedWord, Form, LexicalQuery, asked, in_text};
 use super::{LexicalError, NoteNo, Row};
 
 /// If more texts, of chunks and of what is said around them, have the rarest of the words, a note is not told from others
@@ -141,13 +141,14 @@ impl View {
     ) -> Result<Vec<Place>, LexicalError> {
         let (reader, numbers) = (&self.searcher.segment_readers()[segment], &self.numbers[segment]);
         let mut places: BTreeMap<DocId, Place> = BTreeMap::new();
-        for mut postings in self.postings(query, segment, word)? {
+        for (form, mut postings) in self.postings(query, segment, word)? {
             let mut doc = postings.doc();
             while doc != TERMINATED {
                 let (no, seq, position) = numbers.of(doc);
                 let start = u32::try_from(position).ok().and_then(|position| doc.checked_sub(position));
                 let known = start.is_some_and(|start| places.contains_key(&start));
                 if let Some(start) = start.filter(|start| !known && numbers.of(*start) == (no, seq, 0))
+                    && form.counts_in(numbers.language(doc))
                     && !reader.is_deleted(doc)
                     && let Some(row) = row((no, seq, position))
                 {
@@ -171,8 +172,8 @@ impl View {
     ) -> Result<(), LexicalError> {
         let mut postings = self.postings(query, segment, word)?;
         places.retain(|Place { docs: (start, end), .. }| {
-            let mut has = false;
-            for postings in &mut postings {
+            let (mut has, language) = (false, self.numbers[segment].language(*start));
+            for (_, postings) in postings.iter_mut().filter(|(form, _)| form.counts_in(language)) {
                 // Each must be at this note before the next one is looked for.
                 let doc = if postings.doc() < *start { postings.seek(*start) } else { postings.doc() };
                 has |= doc < *end;
@@ -183,18 +184,19 @@ impl View {
     }
 
     /// The chunks of a segment that have a word, for each of its forms and fields.
-    fn postings(
+    fn postings<'w>(
         &self,
         query: &LexicalQuery,
         segment: usize,
-        word: &AskedWord,
-    ) -> Result<Vec<SegmentPostings>, LexicalError> {
+        word: &'w AskedWord,
+    ) -> Result<Vec<(&'w Form, SegmentPostings)>, LexicalError> {
         let reader = &self.searcher.segment_readers()[segment];
         let mut found = Vec::new();
         for (field, _) in in_text(self.fields, query.contextual) {
             let index = reader.inverted_index(field)?;
             for form in &word.forms {
-                found.extend(index.read_postings(&Term::from_field_text(field, form), IndexRecordOption::Basic)?);
+                let term = Term::from_field_text(field, &form.text);
+                found.extend(index.read_postings(&term, IndexRecordOption::Basic)?.map(|postings| (form, postings)));
             }
         }
         Ok(found)
@@ -203,5 +205,5 @@ impl View {
 
 /// How many chunks of all snapshots have a word in a field.
 fn count(word: &AskedWord, field: Field, corpus: &Corpus<'_>) -> Result<u64, LexicalError> {
-    word.forms.iter().map(|form| corpus.count(&Term::from_field_text(field, form))).sum()
+    word.forms.iter().map(|form| corpus.count(&Term::from_field_text(field, &form.text))).sum()
 }

@@ -26,44 +26,53 @@ const STOP: [(&str, &str); 8] = [
     ),
     (
         "de",
-        "aber alle als also am an auch auf aus bei beim bis da damit dann das dass dem den denn der des die dies \
-         diese diesem diesen dieser dieses doch durch ein eine einem einen einer eines er es für gegen hat hatte ich \
-         ihr ihre ihrem ihren ihrer im in ist ja kann kein keine mehr mit muss nach nicht noch nun nur ob oder ohne \
-         sein seine seinem seinen seiner sich sie sind so soll sollen sowie über um und uns unter vom von vor war \
-         waren warum was weil welche wenn werden wie wird wir wo wurde wurden zu zum zur zwischen",
+        "aber alle als also am an auch auf aus bei beim bis da damit dann das dass dem den denn der des dich die dies \
+         diese diesem diesen dieser dieses dir doch du durch ein eine einem einen einer eines er es euch für gegen \
+         habe haben hat hatte hatten ich ihm ihn ihr ihre ihrem ihren ihrer im in ist ja kann kein keine können mehr \
+         mein meine meinem meinen meiner mich mir mit muss nach nicht noch nun nur ob oder ohne sein seine seinem \
+         seinen seiner sich sie sind so soll sollen sowie über um und uns unser unsere unserem unseren unserer unter \
+         vom von vor wann war waren warum was weil welche welchem welchen welcher welches wem wen wenn wer werden wie \
+         wieso wieviel wird wir wo wofür woher wohin womit wurde wurden zu zum zur zwischen",
     ),
     (
         "fr",
-        "à au aux avec c ce ces cet cette comme d dans de depuis des du elle en entre est et été être eu il ils \
-         j l la le les leur leurs lors lui mais même n ne nous on ont ou où par pas pendant plus pour pourquoi qu \
-         quand que qui s sa sans se ses si son sont sous sur tout très un une vers y",
+        "à ai as au aux avec avez avons c ce ces cet cette combien comme comment d dans de depuis des du elle en entre \
+         est et été être eu il ils j je l la le les leur leurs lors lui ma mais même mes mon n ne nos notre nous on ont \
+         ou où par pas pendant plus pour pourquoi qu quand que quel quelle quelles quels qui quoi s sa sans se ses si \
+         son sont sous sur ta tes ton tout très tu un une vers votre vous y",
     ),
     (
         "es",
-        "al ante como con cuando de del desde donde e el ella en entre era es esta este esto fue ha hasta la las le \
-         lo los más me mi muy no o para pero por porque qué que se ser si sin sobre son su sus también un una y ya",
+        "al ante como cómo con cuál cuáles cuando cuándo cuánta cuántas cuánto cuántos de del desde donde dónde e el \
+         ella en entre era es está esta este esto fue ha han hasta hay he la las le lo los más me mi mis muy no \
+         nuestra nuestro o para pero por porque qué que quién quiénes se ser si sin sobre son su sus también \
+         tengo tiene tu tus un una y ya yo",
     ),
     (
         "it",
-        "a al alla anche che chi ci come con da dal dalla degli dei del della delle di dopo e è ed era gli ha i il \
-         in io la le lo ma mi nel nella non o per perché più quando questa questo se si sono su sua suo tra un una",
+        "a abbiamo al alla anche che chi ci come con cosa da dal dalla degli dei del della delle di dopo dov dove e è \
+         ed era gli ha hanno ho i il in io la le lo ma mi mia mie miei mio nel nella non nostra nostro o per perché più \
+         qual quale quali quando quanta quante quanti quanto questa questo se si sono su sua suo tra tua tuo un una",
     ),
     (
         "pt",
-        "a ao aos as até com como da das de do dos e é ela ele em entre era esta este foi há isso já mais mas na nas \
-         não no nos o os ou para pela pelo por porque quando que se sem ser seu sua são sobre também um uma",
+        "a ao aos as até com como da das de do dos e é ela ele em entre era esta está este eu foi há isso já mais mas \
+         meu meus minha minhas na nas não no nos nossa nosso o onde os ou para pela pelo por porque qual quais quando \
+         quanta quantas quanto quantos que quem se sem ser seu sua são sobre também tem tenho um uma",
     ),
     (
         "nl",
-        "aan al als bij dan dat de der deze die dit door een en er haar had heeft het hij hoe ik in is je kan maar \
-         meer met na naar niet nog of om onder ook op over te tot uit van veel voor waarom wanneer was wat we werd \
-         wordt zal ze zich zij zijn",
+        "aan al als bij dan dat de der deze die dit door een en er haar had hadden heb hebben heeft het hij hoe hoeveel \
+         ik in is je jij jouw kan kunnen maar meer met mij mijn na naar niet nog of om onder ons onze ook op over te \
+         tot uit van veel voor waar waarom wanneer was wat we welk welke werd wie wij wordt zal ze zich zij zijn",
     ),
     (
         "ru",
-        "а без более бы был была были было быть в во вот все всё где да для до его её если есть ещё же за и из или \
-         им их к как когда который которая которые кто ли между мы на над не него нет но о об он она они от перед по \
-         под после потому почему при с со так также там то тоже только у уже через что чтобы эта эти это этот я",
+        "а без более бы был была были было быть в вам вас во вот все всё где да для до его её если есть ещё же за зачем \
+         и из или им их к как какая какие какого какое какой каком какую когда кого кому которая которые который кто \
+         куда ли между меня мне моё моего моей мои мой мою моя мы на над нам нас наш наша не него нет но о об он она \
+         они от откуда перед по под после потому почему при с сколько со так также там тебя то тоже только ты у уже \
+         через чего чей чем что чтобы эта эти это этот я",
     ),
 ];
 
@@ -95,6 +104,11 @@ static STOP_WORDS: LazyLock<HashMap<&str, Vec<&str>>> = LazyLock::new(|| {
 });
 
 static ABOUT_WORDS: LazyLock<HashSet<&str>> = LazyLock::new(|| ABOUT.split_whitespace().collect());
+
+/// The languages (ISO 639-1), of those that are known, in which a word in lower case holds sentences together.
+pub fn stop_word_languages(word: &str) -> &'static [&'static str] {
+    STOP_WORDS.get(word).map_or(&[], Vec::as_slice)
+}
 
 /// Whether a word holds sentences together in one of the known languages.
 pub(super) fn is_stop_word(word: &str) -> bool {

@@ -15,9 +15,6 @@ use super::{Fields, guarded};
 use crate::outlines::Outlines;
 use crate::{Cancel, Language, LexicalError, NoteNo, Row};
 
-/// Chunks of a segment whose languages are looked at to tell where a word is written.
-const LOOKED_AT_FOR_LANGUAGE: usize = 8;
-
 /// What a snapshot searches: segments that never change.
 #[derive(Clone)]
 pub(crate) struct View {
@@ -83,7 +80,7 @@ impl Numbers {
     }
 
     /// The language that a document is stemmed in.
-    pub(super) fn language(&self, doc: DocId) -> Language {
+    pub(crate) fn language(&self, doc: DocId) -> Language {
         Language::ALL.get(self.language.get_val(doc) as usize).copied().unwrap_or_default()
     }
 
@@ -138,22 +135,22 @@ impl View {
         once(known, || Ok(Outlines::of(dictionary)?))
     }
 
-    /// Whether one of the first chunks of a segment that have the term is in such a language.
-    pub(crate) fn is_written_in(&self, term: &Term, is: impl Fn(Language) -> bool) -> tantivy::Result<bool> {
+    /// Of each segment, the languages of the chunks that have the term, one after another.
+    pub(crate) fn languages_of<'a>(
+        &'a self,
+        term: &Term,
+    ) -> tantivy::Result<Vec<impl Iterator<Item = Language> + use<'a>>> {
+        let mut found = Vec::new();
         for (reader, numbers) in self.searcher.segment_readers().iter().zip(&*self.numbers) {
             let index = reader.inverted_index(term.field())?;
             let Some(mut postings) = index.read_postings(term, IndexRecordOption::Basic)? else { continue };
-            for _ in 0..LOOKED_AT_FOR_LANGUAGE {
-                if postings.doc() == TERMINATED {
-                    break;
-                }
-                if is(numbers.language(postings.doc())) {
-                    return Ok(true);
-                }
+            found.push(std::iter::from_fn(move || {
+                let doc = Some(postings.doc()).filter(|doc| *doc != TERMINATED)?;
                 postings.advance();
-            }
+                Some(numbers.language(doc))
+            }));
         }
-        Ok(false)
+        Ok(found)
     }
 
     /// The texts of the chunk at `position` of a note and of those that are packed with it; `None` if the index does not hold

@@ -23,6 +23,8 @@ const LEAST_MORE: u8 = 3;
 const SHORTEST_PART: usize = 4;
 /// Words that have a word in them and are looked up: the most frequent.
 const MOST_COMPOUNDS: usize = 16;
+/// Chunks of a segment whose languages are looked at to tell where a word is written.
+const LOOKED_AT: usize = 8;
 /// Most words of a query that are looked for in others: who asks so little wants to see them all.
 const FEW_WORDS: usize = 3;
 
@@ -66,17 +68,18 @@ impl Corpus<'_> {
     pub(super) fn compounds(&self, word: &AskedWord, languages: &[Language]) -> Result<Vec<Compound>, LexicalError> {
         let joining: Vec<Language> = languages.iter().copied().filter(|language| language.joins_nouns()).collect();
         let long = |form: &&String| form.chars().count() >= SHORTEST && form.chars().all(char::is_alphabetic);
-        let stem = word.forms.iter().filter(long).min_by_key(|form| form.len());
+        let asked = || word.forms.iter().map(|form| &form.text);
+        let stem = asked().filter(long).min_by_key(|form| form.len());
         let Some(stem) = stem.filter(|_| !joining.is_empty()) else { return Ok(Vec::new()) };
-        let ends = |form: &String| word.forms.iter().any(|asked| form.ends_with(asked.as_str()));
-        let begins = |form: &String| word.forms.iter().any(|asked| form.starts_with(asked.as_str()));
+        let ends = |form: &String| asked().any(|asked| form.ends_with(asked.as_str()));
+        let begins = |form: &String| asked().any(|asked| form.starts_with(asked.as_str()));
         let mut found: HashMap<String, Compound> = HashMap::new();
         let holding =
             spelled(&self.views, |outlines| outlines.holding(stem, LEAST_MORE), |text| text.contains(stem.as_str()))?;
         // In order: of two spellings of one form the first is named.
         for spelling in BTreeSet::from_iter(holding) {
             let (mut forms, count) = self.forms(&spelling, &joining)?;
-            forms.retain(|form| !word.forms.contains(form) && (ends(form) || begins(form)));
+            forms.retain(|form| !asked().any(|asked| asked == form) && (ends(form) || begins(form)));
             let Some(first) = forms.first().cloned() else { continue };
             if !found.contains_key(&first) && self.is_joined(&forms)? {
                 let weight = if forms.iter().any(ends) { 1.0 } else { BEGINNING };
@@ -114,7 +117,8 @@ impl Corpus<'_> {
     fn is_joined(&self, forms: &[String]) -> Result<bool, LexicalError> {
         for view in &self.views {
             for form in forms {
-                if view.is_written_in(&Term::from_field_text(view.fields.words, form), Language::joins_nouns)? {
+                let mut segments = view.languages_of(&Term::from_field_text(view.fields.words, form))?.into_iter();
+                if segments.any(|languages| languages.take(LOOKED_AT).any(Language::joins_nouns)) {
                     return Ok(true);
                 }
             }

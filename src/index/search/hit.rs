@@ -16,7 +16,7 @@ use super::{Also, Hit, Lanes, LinkDirection, MAX_HITS, Options};
 use crate::analyze::{Initials, Kind, each_word_of};
 use crate::documents::Texts;
 use crate::properties;
-use crate::query::beginnings;
+use crate::query::{Form, beginnings};
 use crate::{ChunkEntry, LexicalError, LexicalQuery, NoteEntry, NoteNo, Row, Snapshot, terms};
 
 /// Matches of a regular expression that snippets are chosen by.
@@ -38,7 +38,7 @@ pub(super) struct Maker<'a> {
     vault: &'a str,
     options: &'a Options,
     /// Normal forms of the query's words.
-    terms: HashSet<String>,
+    terms: Vec<Form>,
     /// The first letters of the terms.
     initials: Initials,
     /// Those that are single characters of a script without spaces: they match what begins with them.
@@ -59,11 +59,10 @@ impl<'a> Maker<'a> {
         (text, patterns, phrases): (&str, Vec<LinePattern>, Vec<String>),
         options: &'a Options,
     ) -> Result<Self, LexicalError> {
-        let mut terms = snapshot.forms(text)?;
-        let initials = Initials::of(terms.iter().map(String::as_str));
-        let is_single = |term: &String| !term.is_ascii() && term.chars().nth(1).is_none();
+        let terms = snapshot.forms(text)?;
+        let initials = Initials::of(terms.iter().map(|form| form.text.as_str()));
+        let is_single = |Form { text, .. }: &Form| !text.is_ascii() && text.chars().nth(1).is_none();
         let singles = if terms.iter().any(is_single) { beginnings(text) } else { Vec::new() };
-        terms.extend((!patterns.is_empty() || !phrases.is_empty()).then(|| MATCHED.to_owned()));
         let reader = Reader { snapshot, notes: HashMap::new(), packs: HashMap::new() };
         let asked = LexicalQuery { words: text.to_owned(), expansion: options.expansion(), ..LexicalQuery::default() };
         Ok(Maker { reader, vault, options, terms, initials, singles, patterns, phrases, asked })
@@ -101,9 +100,12 @@ impl<'a> Maker<'a> {
                 terms::runs(text, phrase, language).into_iter().for_each(|range| each(range, MATCHED));
             }
         };
-        let mut passage = snippet(text, note.path.format(), &self.terms, &analyze);
+        let counting = self.terms.iter().filter(|form| form.counts_in(language)).map(|form| form.text.clone());
+        let matched = (!patterns.is_empty() || !phrases.is_empty()).then(|| MATCHED.to_owned());
+        let terms: HashSet<String> = counting.chain(matched).collect();
+        let mut passage = snippet(text, note.path.format(), &terms, &analyze);
         let mut match_line = (chunk.lines.0 + passage.lines_before).min(chunk.lines.1);
-        if let Some((is_property, said)) = said_besides(note, chunk.position, &self.terms, &passage, &analyze) {
+        if let Some((is_property, said)) = said_besides(note, chunk.position, &terms, &passage, &analyze) {
             // The properties stand at the top.
             match_line = if is_property { 1 } else { match_line };
             passage = said;

@@ -14,6 +14,7 @@ use super::hit::{Maker, Pick};
 use super::lanes::{self, Candidate, depth, telling};
 use super::ranking::in_order;
 use super::{LinkDirection, MAX_HITS, Mode, Options};
+use crate::terms::has_words;
 use crate::{Cancel, Choice, Corpus, LexicalError, LexicalQuery, NoteNo, Row, Snapshot};
 use note::Private;
 use vector::Vector;
@@ -147,8 +148,8 @@ impl<'a> Around<'a> {
         Ok(Around { near, exclude_linked, words, vector, own, links })
     }
 
-    fn says_nothing(&self) -> Result<bool, LexicalError> {
-        Ok(self.vector.is_none() && self.near.snapshot.forms(&self.words)?.is_empty())
+    fn says_nothing(&self) -> bool {
+        self.vector.is_none() && !has_words(&self.words)
     }
 
     fn note_of(&self, row: Row) -> Option<NoteNo> {
@@ -170,7 +171,7 @@ impl<'a> Around<'a> {
     }
 
     fn candidates(&self, corpus: &Corpus<'_>, options: &Options) -> Result<Vec<Candidate>, LexicalError> {
-        if self.says_nothing()? {
+        if self.says_nothing() {
             return Ok(Vec::new());
         }
         let depth = depth(options.limit.min(MAX_HITS));
@@ -185,7 +186,7 @@ impl<'a> Around<'a> {
     fn answer(self, candidates: Vec<Candidate>, scale: Scale, options: &Options) -> Result<Answer, LexicalError> {
         let Near { snapshot, vault, .. } = self.near;
         let mut answer = Answer { seq: snapshot.seq(), ..Answer::default() };
-        if self.says_nothing()? {
+        if self.says_nothing() {
             answer.warnings.push("there are no words to compare with other notes".to_owned());
             return Ok(answer);
         }

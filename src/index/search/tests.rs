@@ -437,7 +437,8 @@ fn a_passage_that_has_the_words_of_a_query_in_a_row_is_among_the_first_two() {
         let answer = ask(&vault, query, &options);
         let is_lifted = |hit: &Hit| hit.lanes.as_ref().unwrap().boosts.all_words > 0.0;
         let lifted: Vec<_> = answer.hits.iter().enumerate().filter(|(_, hit)| is_lifted(hit)).collect();
-        let lifted: Vec<_> = lifted.iter().map(|(at, hit)| (*at, hit.path.as_str(), hit.line, hit.match_line)).collect();
+        let lifted: Vec<_> =
+            lifted.iter().map(|(at, hit)| (*at, hit.path.as_str(), hit.line, hit.match_line)).collect();
         let expected = if in_a_row { vec![(1, "Start.md", 2, 3)] } else { vec![] };
         assert_eq!(lifted, expected, "{query}: {:?}", paths(&answer));
     }
