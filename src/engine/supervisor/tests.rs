@@ -473,6 +473,8 @@ fn a_data_folder_that_is_gone_is_told_of_once_and_waited_for() {
     assert_eq!(world.search("a", "zebra").unwrap().warnings.first(), Some(&why), "an answer that lacks it says why");
     assert!(world.search("b", "zebra").unwrap().warnings.iter().all(|warning| *warning != why));
     assert!(why.contains("start the daemon again") && !why.contains("full?"), "{why}");
+    let job = world.ended(world.sync(Some("a")));
+    assert_eq!((job.state, job.problem), (JobState::Failed, Some(why)), "what was saved cannot be found");
     // Nobody is busy with trying it again and again.
     let state = || world.handle().status(None).unwrap().state;
     eventually("it rests", || state() == protocol::status::RunState::Degraded);

@@ -158,11 +158,11 @@ impl NoteIndexer {
         let mut gone = std::mem::take(&mut findings.gone);
         gone.retain(|path| believed || !lost.contains(path));
         self.freshness.forget_hinted(false);
-        self.remove(&gone, began);
+        let removed = self.remove(&gone, began);
         self.work.settle(&waiting, Settled::Changed);
         let touched: BTreeSet<&VaultPath> = findings.touched.iter().map(|touched| &touched.path).collect();
         self.work.settle_put_off(|path| extent.covers(path) && !touched.contains(path));
-        let unchanged = findings.seen.unwrap_or(0).saturating_sub(findings.touched.len()) as u64;
+        let over = removed + findings.seen.unwrap_or(0).saturating_sub(findings.touched.len()) as u64;
         let mut tasks: Vec<Task> = findings.touched.into_iter().map(task).collect();
         // Converting documents takes time: notes do not wait for them.
         tasks.sort_by_key(is_converted);
@@ -179,16 +179,17 @@ impl NoteIndexer {
             }
             let doubt = self.guard.doubt().map(str::to_owned);
             for job in &jobs {
-                let total = tasks.len() as u64 + unchanged;
+                let total = tasks.len() as u64 + over;
                 self.actor.change_part(*job, |part| {
-                    (part.total, part.done) = (Some(total), unchanged);
+                    (part.total, part.done) = (Some(total), over);
+                    part.changed += removed;
                     part.phase = "indexing".to_owned();
                 });
             }
             if let Some(doubt) = doubt.filter(|_| !believed) {
                 self.fail_parts(&jobs, &doubt);
             }
-            self.work.enqueue_for(jobs, tasks, unchanged, quiet);
+            self.work.enqueue_for(jobs, tasks, over, quiet);
         }
         if root_changed || returned {
             self.watch.begin(&self.actor.place, &self.actor.inbox);
