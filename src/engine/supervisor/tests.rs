@@ -352,9 +352,11 @@ fn an_answer_that_should_be_fresh_says_where_nobody_could_look() {
     };
     assert_eq!(fresh(None).warnings, Vec::<String>::new());
     std::fs::rename(world.root("a"), world.dir.path().join("elsewhere")).unwrap();
-    let stale = |answer: &SearchAnswer| answer.warnings.iter().any(|why| why.starts_with("not all of this is fresh"));
+    let stale = |answer: &SearchAnswer| answer.warnings.iter().any(|why| why.contains("vault `a` cannot be read"));
     assert!(stale(&fresh(None)) && stale(&fresh(Some("a"))), "{:?}", fresh(None).warnings);
     assert!(!stale(&fresh(Some("b"))), "{:?}", fresh(Some("b")).warnings);
+    // Whoever does not ask for it must know, too.
+    assert!(stale(&world.search("a", "abouta0").unwrap()));
 }
 
 #[test]
