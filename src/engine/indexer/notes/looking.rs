@@ -11,7 +11,6 @@ use super::super::{Event, Place, rules, write_root_id};
 use super::NoteIndexer;
 use crate::decide::Task;
 use crate::host::sandbox;
-use crate::host::service_manager;
 use crate::runtime::config_of;
 use note::{Format, VaultPath};
 use protocol::jobs::SkippedFile;
@@ -235,8 +234,7 @@ impl NoteIndexer {
         let why = if kept_from {
             format!(
                 "vault `{vault}` was mounted anew, or another folder is in its place, and the kernel lets this process \
-                 read only what was there when it started; its index is kept as it was: start the daemon again, \
-                 `situated service restart`, or `situated stop` and `situated run`"
+                 read only what was there when it started: the daemon starts itself anew"
             )
         } else {
             format!(
@@ -247,8 +245,8 @@ impl NoteIndexer {
         self.fail_parts(&self.work.jobs_put_off(), &why);
         self.work.settle_put_off(|_| true);
         self.guard.unreadable(why, machine::now());
-        if kept_from && service_manager() != "none" {
-            // The service manager starts it again, and a new process may read the folder that is there now.
+        if kept_from {
+            // A new process may read the folder that is there now.
             self.actor.engine.control.ask_for_restart();
         }
     }
