@@ -488,6 +488,7 @@ fn remedy(error: &str) -> &'static str {
         () if error.contains("Too many open files") => {
             ": raise the limit of open files (`LimitNOFILE=` of a unit, `ulimit -n` in a shell)"
         }
+        () if error.contains("is in its place") => ": when all of it is there, start the daemon again",
         () if error.contains("(os error 2)") => ": if its folder is gone for good, start the daemon again",
         // The system has said it.
         () if error.contains("(os error") => "",
