@@ -30,6 +30,26 @@ fn what_the_system_cannot_look_at_is_not_gone() {
 }
 
 #[test]
+fn what_is_no_file_is_skipped_by_its_own_event_as_by_a_look_at_everything() {
+    let dir = tempfile::tempdir().unwrap();
+    let vault = VaultConfig::new("v", dir.path());
+    let policy = Policy::new(dir.path(), &vault).unwrap();
+    std::fs::write(dir.path().join("n.md"), "# N\n").unwrap();
+    std::os::unix::fs::symlink("n.md", dir.path().join("inside.md")).unwrap();
+    std::os::unix::fs::symlink("/etc/hostname", dir.path().join("outside.md")).unwrap();
+    std::os::unix::net::UnixListener::bind(dir.path().join("socket.md")).unwrap();
+    let paths = ["gone.md", "inside.md", "outside.md", "socket.md"].into_iter().filter_map(VaultPath::parse).collect();
+    let skipped = |extent: Extent| {
+        let known = NoteTable::default();
+        let documents = Documents::new(Box::new(|_| "no documents".into()), None);
+        let look = Look { root: dir.path(), policy: &policy, known: &known, extent: &extent, max_bytes: 1000 };
+        scan(&look, &documents, &AtomicBool::new(false)).unwrap().skipped
+    };
+    let named = skipped(Extent::Some { paths, folders: BTreeSet::new() });
+    assert_eq!((named.len(), &named), (3, &skipped(Extent::Everything)));
+}
+
+#[test]
 fn a_renamed_note_is_known_by_its_inode_and_a_new_one_with_a_deleted_ones_inode_is_not() {
     let dir = tempfile::tempdir().unwrap();
     let vault = VaultConfig::new("v", dir.path());
