@@ -159,7 +159,7 @@ async fn serve_until_told(
 ) -> std::io::Result<Shutdown> {
     let (renew, renewed) = mpsc::channel(1);
     let door = Door { listener: bound.listener()?, renewed: Some(renewed), handed_over: bound.is_handed_over() };
-    let kept = tokio::spawn(keep::keep(Arc::clone(bound), renew));
+    let kept = tokio::spawn(keep::keep(Arc::clone(bound), renew, can_restart.then(|| handle.clone())));
     let supervised = tokio::spawn(supervise(handle.clone()));
     if bound.is_inherited() {
         // Clients of a daemon that restarted itself must not hear that it is not ready yet: until it is, they wait

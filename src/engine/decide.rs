@@ -462,4 +462,4 @@ pub(super) fn note_entry(record: &NoteRecord, rules: &NoteRules) -> NoteEntry {
 }
 
 /// What is said of a note that stays private.
-const STILL_PRIVATE: &str = "no front matter can be read, and the note was private before: it is until some can";
+const STILL_PRIVATE: &str = "the note was private before, and is until front matter can be read that says otherwise";

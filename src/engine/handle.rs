@@ -348,7 +348,7 @@ impl Handle {
             Ok(config) => work::put_in_force(self, config).map(|()| Problems::default()),
             Err(NotTaken::Wrong(problems)) => Ok(Problems { problems, restarts: false }),
             Err(NotTaken::NeedsRestart) => {
-                self.0.control.ask_for_restart();
+                self.start_anew();
                 Ok(Problems { problems: Vec::new(), restarts: true })
             }
         }
@@ -364,6 +364,11 @@ impl Handle {
         let mut stopping = self.0.control.stopping.subscribe();
         // The sender lives as long as this handle.
         let _ = stopping.wait_for(|stopping| *stopping).await;
+    }
+
+    /// Stops the process, to be started anew: it lacks rights that a new one has.
+    pub fn start_anew(&self) {
+        self.0.control.ask_for_restart();
     }
 
     /// Whether the process stops in order to be started again, by itself or by its service manager: only a new process

@@ -122,6 +122,10 @@ pub(super) fn run(places: &Places, discovery: &Discovery, verb: &str) -> Result<
         }
         ServiceManager::Systemd => {
             let manager = Manager::find(places);
+            // The manager still waits after an attempt that failed: its failure would be taken for that of this start.
+            if manager.state().restarting {
+                let _ = manager.systemctl(&["stop", SERVICE]);
+            }
             // A unit that failed too often does not start again until its failures are reset.
             let _ = manager.systemctl(&["reset-failed", SERVICE]);
             let asked = manager.systemctl(&[verb, "--no-block", SERVICE]);

@@ -42,7 +42,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use platform::files::bytes_on_disk;
+use platform::files::{FileId, bytes_on_disk};
 
 use codec::Counters;
 use context::ContextRecord;
@@ -307,7 +307,14 @@ impl Store {
 
     /// Whether there is room for a megabyte more.
     pub fn probe(&self) -> Result<(), StoreError> {
-        salvage::probe(&self.dir)
+        let moved = || FileId::at(&self.dir.join(LOCK)).is_ok_and(|id| FileId::of(&self.lock).ok() != Some(id));
+        salvage::probe(&self.dir).map_err(|error| match error {
+            // The sandbox allows only the folder that was there when it began.
+            StoreError::Io { .. } if moved() => {
+                StoreError::Io { path: self.dir.clone(), message: "another folder is in its place".to_owned() }
+            }
+            error => error,
+        })
     }
 
     /// Bytes on disk of everything in the store's folder.

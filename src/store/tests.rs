@@ -536,3 +536,17 @@ fn pages_that_were_read_or_written_are_given_back_and_the_store_goes_on() {
     assert_eq!(opened, Opened { notes: 3001, ..Opened::default() });
     assert_eq!((copy.seq(), copy.value("n").unwrap().as_deref()), (3001, Some("199")));
 }
+
+/// As a backup that is restored under a daemon which the kernel lets write only to the former folder.
+#[test]
+fn a_folder_that_was_replaced_is_told_from_one_that_cannot_be_written() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = dir.path().join("store");
+    let (store, _) = open(&at);
+    // Not even the superuser writes this file.
+    fs::create_dir(at.join("probe.tmp")).unwrap();
+    assert!(!store.probe().unwrap_err().to_string().contains("another folder"));
+    fs::rename(&at, dir.path().join("away")).unwrap();
+    damage::copy_all(&dir.path().join("away"), &at);
+    assert!(store.probe().unwrap_err().to_string().ends_with("another folder is in its place"));
+}

@@ -156,7 +156,8 @@ impl Writes {
     }
 }
 
-/// A guard: while it lives, threads that the calling thread starts get a large timer slack (`SLACK`).
+/// A guard: while it lives, threads that the calling thread starts get a large timer slack (`SLACK`). sled starts its
+/// threads when it opens a database, and more of them, which may stay, when many writes wait.
 struct Lazy {
     #[cfg(target_os = "linux")]
     before: Option<std::num::NonZeroU64>,
@@ -223,8 +224,6 @@ impl Trees {
 
     fn open_once(path: &Path) -> Result<Self, Fault> {
         threads_can_be_had()?;
-        // Threads inherit the slack from the thread that starts them. sled starts all its threads when it opens a
-        // database.
         let _lazy = Lazy::begin();
         // Nothing in this version of sled reads `Config::mode`, so it is not set.
         let db =
@@ -412,6 +411,7 @@ impl Trees {
 
     /// Sets or removes a value of the engine.
     pub(super) fn set_value(&self, name: &str, value: Option<&str>) -> Result<(), Fault> {
+        let _lazy = Lazy::begin();
         guarded(|| {
             match value {
                 Some(value) => self.values.insert(name, codec::seal(&value)?)?,
@@ -425,6 +425,7 @@ impl Trees {
 
     /// Carries out all writes or none.
     pub(super) fn commit(&self, writes: &Writes) -> Result<(), Fault> {
+        let _lazy = Lazy::begin();
         guarded(|| {
             let trees = (&self.meta, &self.notes, &self.contexts, &self.archived, &self.archive_keys);
             let done = trees.transaction(|(meta, notes, contexts, archived, archive_keys)| {
@@ -453,6 +454,7 @@ impl Trees {
     /// Hands what is buffered to the operating system; `durable` waits for the disk, which sled's own
     /// flush on Linux (`sync_file_range`) does not.
     pub(super) fn flush(&self, durable: bool) -> Result<(), Fault> {
+        let _lazy = Lazy::begin();
         guarded(|| {
             self.db.flush()?;
             if durable {

@@ -38,7 +38,7 @@ pub enum ReadError {
     #[error("it is reached through a symbolic link, and links are not followed")]
     Outside,
     /// Its length in bytes, which is over the limit.
-    #[error("it has {0} bytes, which is too large (`max_note_bytes`; documents: 128 MiB)")]
+    #[error("it has {0} bytes, more than `max_note_bytes` (documents: 128 MiB)")]
     TooLarge(u64),
     /// What was read may be half old and half new.
     #[error("it changed while it was read")]

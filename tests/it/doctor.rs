@@ -81,7 +81,7 @@ fn without_a_daemon_what_can_be_looked_at_is() {
     let place = place();
     let (report, _) = doctor(&place, &[], 0);
     assert!(of(&report, "daemon")[0].starts_with("note: none runs"), "{report}");
-    assert!(of(&report, "store")[0].contains("never indexed"), "{report}");
+    assert!(of(&report, "store")[0].contains("has no index"), "{report}");
     assert!(!place.data().exists(), "looking makes nothing");
     let mut daemon = place.spawn(&["run"]);
     daemon.wait_idle();

@@ -127,9 +127,9 @@ fn a_vault_that_is_unmounted_is_told_of_at_once_and_goes_on_when_it_is_mounted_a
         let write = || (0..20).for_each(|n| place.write(&format!("n{n}.md"), format!("# Note {n}\n\nmarker{n}\n")));
         let disk = SmallDisk::mount(&place.vault, "16m");
         write();
-        // A new process may read what is mounted anew: as under a service manager, the daemon starts itself anew.
+        // Only a new process may read what is mounted anew: the daemon starts itself anew.
         let mut command = place.command();
-        command.env("SITUATED_CONFIG", &config).env("INVOCATION_ID", "x").arg("run");
+        command.env("SITUATED_CONFIG", &config).arg("run");
         let mut daemon = place.spawn_command(&mut command);
         daemon.wait_idle();
         // By connections of their own, for a daemon that starts itself anew ends those that it has.

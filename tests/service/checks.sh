@@ -105,6 +105,10 @@ if [ "$mode" = all ]; then
   check "start starts it" situated service start
   check "and what is stored is found" eventually found
 
+  situated service stop >/dev/null 2>&1; rm -r ~/.local/share/situated
+  check "a login starts it though its data folder was removed" systemctl --user start "$unit"
+  check "and it indexes again" eventually found
+
   sed -i 's/^X-SituatedVersion=.*/X-SituatedVersion=0.0.1/' "$units/$unit"
   check "an older unit is told" says "its unit is of 0.0.1" situated service status
   check "and replaced" says "in place of that of situated 0.0.1" situated service install

@@ -120,7 +120,14 @@ fn data(facts: &Facts) -> Check {
             Check::warn(id, open).remedy(format!("chmod 700 {}", typed(&facts.data_dir)))
         }
         Some(place) if place.path == facts.data_dir => Check::ok(id, format!("{dir} is yours alone")),
-        _ => Check::note(id, format!("{dir} is not there yet: nothing was indexed")),
+        _ => match &facts.daemon {
+            Daemon::Answers(status, _)
+                if status.vaults.iter().any(|vault| vault.notes > 0 && vault.index_bytes == 0) =>
+            {
+                Check::fail(id, format!("{dir} was removed while the daemon uses it")).remedy(restarting(status))
+            }
+            _ => Check::note(id, format!("{dir} is not there yet: nothing was indexed")),
+        },
     }
 }
 
@@ -439,7 +446,7 @@ fn index_checks(vault: &VaultFacts, name: &str, writable: bool) -> Vec<Check> {
         return vec![Check::warn("store", format!("{name}: its index cannot be read")).because(why.clone())];
     }
     if !vault.indexed {
-        return vec![Check::note("store", format!("{name} was never indexed"))];
+        return vec![Check::note("store", format!("{name} has no index"))];
     }
     let mut found = Vec::new();
     let size = bytes(vault.store.bytes);

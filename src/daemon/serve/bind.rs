@@ -17,6 +17,7 @@ use parking_lot::Mutex;
 use super::activation;
 use super::local::Listener;
 use super::lock::make_private;
+use engine::host::sandbox::is_held;
 use protocol::locate::{self, DAEMON, Surroundings};
 
 pub use super::lock::{BindError, DataLock};
@@ -120,6 +121,18 @@ impl Bound {
         self.lock.announce(&self.path)?;
         Ok(listener)
     }
+
+    /// Whether [`Bound::renew`] failed because the sandbox allows only folders that were there when it began, and the
+    /// one above the socket was made anew: a new process may write there.
+    pub fn is_kept_from(&self, error: &BindError) -> bool {
+        use rustix::fs::{Access, access};
+        let BindError::Create { why, .. } = error else { return false };
+        let folder = self.path.ancestors().skip(1).find(|dir| dir.exists());
+        why.kind() == io::ErrorKind::PermissionDenied
+            && is_held()
+            // By the folder's mode, which is all that this asks.
+            && folder.is_some_and(|dir| access(dir, Access::WRITE_OK | Access::EXEC_OK).is_ok())
+    }
 }
 
 impl Drop for Bound {
@@ -132,12 +145,14 @@ impl Drop for Bound {
 /// socket that the service manager hands over is taken as it is.
 pub fn bind(configured: Option<&Path>, lock: DataLock) -> Result<Bound, BindError> {
     if let Some((listener, path, handed_over)) = activation::inherited().map_err(BindError::HandedOver)? {
-        if handed_over || configured.is_none_or(|configured| configured == path) {
+        // If it was removed, nobody reaches it.
+        let is_wanted = configured.is_none_or(|configured| configured == path) && identity(&path).is_ok();
+        if handed_over || is_wanted {
             let mut bound = Bound::new(listener, path, handed_over, lock)?;
             bound.inherited = true;
             return Ok(bound);
         }
-        // It was our socket, but its path is another now.
+        // It was our socket, but its path is another now, or leads to it no more.
         drop(listener);
         let _ = fs::remove_file(path);
         return bind_in(&Surroundings::here(), configured, lock);

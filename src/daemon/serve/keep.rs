@@ -12,6 +12,7 @@ use tokio::sync::mpsc;
 
 use super::bind::Bound;
 use super::local::Listener;
+use engine::handle::Handle;
 
 /// How often the socket is looked at where the kernel does not report its removal.
 const LOOK: Duration = Duration::from_mins(1);
@@ -19,8 +20,9 @@ const LOOK: Duration = Duration::from_mins(1);
 /// A daemon that takes over removes and recreates the socket within this time.
 const SETTLE: Duration = Duration::from_millis(100);
 
-/// Sends a new listener whenever the old one's socket is gone. Ends when nobody serves any more.
-pub async fn keep(bound: Arc<Bound>, renewed: mpsc::Sender<Listener>) {
+/// Sends a new listener whenever the old one's socket is gone. Ends when nobody serves any more. If only a new process
+/// can recreate the socket, the daemon of `restarts` starts itself anew.
+pub async fn keep(bound: Arc<Bound>, renewed: mpsc::Sender<Listener>, restarts: Option<Handle>) {
     let mut told = false;
     loop {
         let folder = bound.socket().parent().unwrap_or(Path::new("/"));
@@ -41,6 +43,10 @@ pub async fn keep(bound: Arc<Bound>, renewed: mpsc::Sender<Listener>) {
                 }
             }
             Err(error) => {
+                if let Some(handle) = restarts.as_ref().filter(|_| bound.is_kept_from(&error)) {
+                    tracing::warn!("the folder of the socket was made anew");
+                    return handle.start_anew();
+                }
                 if !told {
                     tracing::error!(%error, "the socket was removed and cannot be made anew: no client finds this daemon");
                 }

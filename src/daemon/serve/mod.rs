@@ -133,6 +133,7 @@ async fn run(
         closing,
     };
     tokio::pin!(shutdown);
+    let mut lacking = false;
     let how = loop {
         tokio::select! {
             biased;
@@ -143,8 +144,11 @@ async fn run(
                 listener = fresh;
             }
             accepted = local::accept(&listener) => match accepted {
-                Ok(stream) => server.accept(stream),
-                Err(error) => recover(error).await?,
+                Ok(stream) => {
+                    lacking = false;
+                    server.accept(stream);
+                }
+                Err(error) => recover(error, &mut lacking).await?,
             },
         }
     };
@@ -215,10 +219,13 @@ impl Server {
     }
 }
 
-/// A client that left while it waited, or a lack of descriptors, is temporary; anything else ends the listener.
-async fn recover(error: io::Error) -> io::Result<()> {
+/// A client that left while it waited, or a lack of descriptors, is temporary; anything else ends the listener. A lack
+/// is logged when it begins.
+async fn recover(error: io::Error, lacking: &mut bool) -> io::Result<()> {
     if local::is_passing(&error) {
-        tracing::warn!(%error, "no client can be accepted now");
+        if !std::mem::replace(lacking, true) {
+            tracing::warn!(%error, "no client can be accepted now");
+        }
         tokio::time::sleep(Duration::from_millis(100)).await;
         return Ok(());
     }

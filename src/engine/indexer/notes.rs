@@ -272,18 +272,20 @@ impl NoteIndexer {
         self.changes.extend(committed.into_iter().map(|committed| Change::Written(Box::new(committed), bulk)));
     }
 
-    /// Takes notes out of store and index, and tells of them if they are few.
-    pub(super) fn remove(&mut self, paths: &[VaultPath], began: Instant) {
+    /// Takes notes out of store and index, and tells of them if they are few. Returns how many they are.
+    pub(super) fn remove(&mut self, paths: &[VaultPath], began: Instant) -> u64 {
         let removed = self.commit.remove(paths, began).unwrap_or_else(|error| {
             self.fail(&error);
             Vec::new()
         });
+        let count = removed.len() as u64;
         let told = removed.len() <= TOLD_AT_ONCE && !self.actor.shared.is_inactive();
         if told {
             self.urgent |= !removed.is_empty();
             self.decisions.extend(removed.iter().filter_map(|removed| removed.decision.clone()));
         }
         self.changes.extend(removed.into_iter().map(Change::Removed));
+        count
     }
 
     /// A note cannot be indexed now: `status` and the jobs that wait for it say why.
@@ -343,6 +345,10 @@ impl NoteIndexer {
             let dropped = self.commit.pipeline.store.drop_pages();
             self.attempt(dropped.map(drop).map_err(Into::into));
             crate::host::give_memory_back();
+        }
+        // What could not be written cannot be found, whatever was decided.
+        if let Some(WriteFailure { why, .. }) = &self.failure {
+            finished.iter().for_each(|batch| self.fail_parts(&batch.jobs, why));
         }
         self.end_batches(finished, Ended::Done);
     }
@@ -483,6 +489,7 @@ fn remedy(error: &str) -> &'static str {
         () if error.contains("Too many open files") => {
             ": raise the limit of open files (`LimitNOFILE=` of a unit, `ulimit -n` in a shell)"
         }
+        () if error.contains("is in its place") => ": when all of it is there, start the daemon again",
         () if error.contains("(os error 2)") => ": if its folder is gone for good, start the daemon again",
         // The system has said it.
         () if error.contains("(os error") => "",

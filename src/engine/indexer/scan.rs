@@ -126,10 +126,12 @@ pub(crate) fn scan(look: &Look<'_>, documents: &Documents, cancel: &AtomicBool) 
             for path in paths.iter().filter(|p| policy.verdict(p, false) == EntryKind::Note) {
                 match file_state(root, path) {
                     Ok(found) => drop(on_disk.insert(path.clone(), found)),
-                    // It is not there, or it is no note any more; if it should be said why, a walk says it.
-                    Err(error) if error.is_final() => {
+                    // Something else that has a note's name, which is said of it as in a look at everything.
+                    Err(ReadError::Outside | ReadError::NotAFile) => {
                         skipped.extend(walk::walk(root, policy, Some(path), cancel)?.skipped);
                     }
+                    // It is not there.
+                    Err(error) if error.is_final() => {}
                     Err(error) => {
                         unread.extend(matches!(error, ReadError::Io(_)).then(|| path.clone()));
                         skipped.push((path.clone(), Skip::Unreadable(error.to_string())));

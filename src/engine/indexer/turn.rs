@@ -479,6 +479,9 @@ impl Indexer {
         if let Some(failure) = &notes.failure {
             return Some(failure.why.clone());
         }
+        if let Some(doubt) = notes.guard.doubt() {
+            return Some(doubt.to_owned());
+        }
         let paused = self.actor.engine.throttle.paused_until();
         if let Some(until) = paused.filter(|_| notes.freshness.waiting() + notes.work.queued() > 0) {
             return Some(format!(

@@ -352,9 +352,11 @@ fn an_answer_that_should_be_fresh_says_where_nobody_could_look() {
     };
     assert_eq!(fresh(None).warnings, Vec::<String>::new());
     std::fs::rename(world.root("a"), world.dir.path().join("elsewhere")).unwrap();
-    let stale = |answer: &SearchAnswer| answer.warnings.iter().any(|why| why.starts_with("not all of this is fresh"));
+    let stale = |answer: &SearchAnswer| answer.warnings.iter().any(|why| why.contains("vault `a` cannot be read"));
     assert!(stale(&fresh(None)) && stale(&fresh(Some("a"))), "{:?}", fresh(None).warnings);
     assert!(!stale(&fresh(Some("b"))), "{:?}", fresh(Some("b")).warnings);
+    // Whoever does not ask for it must know, too.
+    assert!(stale(&world.search("a", "abouta0").unwrap()));
 }
 
 #[test]
@@ -474,6 +476,8 @@ fn a_data_folder_that_is_gone_is_told_of_once_and_waited_for() {
     assert_eq!(world.search("a", "zebra").unwrap().warnings.first(), Some(&why), "an answer that lacks it says why");
     assert!(world.search("b", "zebra").unwrap().warnings.iter().all(|warning| *warning != why));
     assert!(why.contains("start the daemon again") && !why.contains("full?"), "{why}");
+    let job = world.ended(world.sync(Some("a")));
+    assert_eq!((job.state, job.problem), (JobState::Failed, Some(why)), "what was saved cannot be found");
     // Nobody is busy with trying it again and again.
     let state = || world.handle().status(None).unwrap().state;
     eventually("it rests", || state() == protocol::status::RunState::Degraded);

@@ -75,6 +75,13 @@ fn drop_ins_are_known_again_and_hold_what_is_needed() {
 }
 
 #[test]
+fn the_folder_that_the_unit_opens_is_made_before() {
+    let opened: Vec<&str> = TEMPLATE.lines().filter_map(|line| line.strip_prefix("ReadWritePaths=-")).collect();
+    let made = format!("ExecStartPre=-+/bin/mkdir -p -m 0700 {}", opened.join(" "));
+    assert!(!opened.is_empty() && TEMPLATE.lines().any(|line| line == made), "{made}");
+}
+
+#[test]
 fn a_unit_has_threads_for_many_vaults() {
     let threads = TEMPLATE.lines().find_map(|line| line.strip_prefix("TasksMax=")?.parse::<usize>().ok());
     // Beyond the limit the daemon cannot start the thread of a vault, and ends.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::Trees;
+use super::{Lazy, Trees};
 use crate::salvage::{Fault, guarded};
 
 impl Trees {
@@ -13,6 +13,7 @@ impl Trees {
         const BATCH: usize = 256;
         let new = Self::open(path)?;
         guarded(|| {
+            let _lazy = Lazy::begin();
             for (from, to) in self.all().into_iter().zip(new.all()) {
                 let mut batch = sled::Batch::default();
                 for (n, entry) in from.iter().enumerate() {

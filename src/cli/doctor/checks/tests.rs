@@ -135,6 +135,7 @@ fn each_fault_is_told_with_what_to_do() {
         ("folders", Note, "its place is /new", "", |f| {
             f.former = vec![FormerFacts { at: "/data".into(), present: "/new".into(), left_behind: false }];
         }),
+        ("data", Fail, "was removed", "service restart", |f| f.data = Some(place("/", 0o755))),
         ("data", Warn, "mode 755", "chmod 700 /data", |f| f.data = Some(place("/data", 0o755))),
         ("socket", Fail, "no socket", "mv ", |f| f.socket = Some(place("/run/x", 0o600))),
         ("socket", Fail, "mode 666", "chmod 600 /run/s", |f| f.socket = Some(place("/run/s", 0o666))),
@@ -220,7 +221,7 @@ fn each_fault_is_told_with_what_to_do() {
         ("store", Warn, "its index cannot be read", "", |f| {
             (f.vaults[0].indexed, f.vaults[0].index_unreadable) = (false, Some("Permission denied".into()));
         }),
-        ("store", Note, "never indexed", "", |f| f.vaults[0].indexed = false),
+        ("store", Note, "has no index", "", |f| f.vaults[0].indexed = false),
         ("store", Warn, "does not open", "situated run", |f| f.vaults[0].database = Some(Err("torn".into()))),
         ("store", Note, "1 damaged database moved aside", "rm -r /data/vaults/n/sled.damaged-1", |f| {
             f.vaults[0].store.moved_aside = vec![PathBuf::from("/data/vaults/n/sled.damaged-1")];

@@ -11,7 +11,6 @@ use super::super::{Event, Place, rules, write_root_id};
 use super::NoteIndexer;
 use crate::decide::Task;
 use crate::host::sandbox;
-use crate::host::service_manager;
 use crate::runtime::config_of;
 use note::{Format, VaultPath};
 use protocol::jobs::SkippedFile;
@@ -158,11 +157,11 @@ impl NoteIndexer {
         let mut gone = std::mem::take(&mut findings.gone);
         gone.retain(|path| believed || !lost.contains(path));
         self.freshness.forget_hinted(false);
-        self.remove(&gone, began);
+        let removed = self.remove(&gone, began);
         self.work.settle(&waiting, Settled::Changed);
         let touched: BTreeSet<&VaultPath> = findings.touched.iter().map(|touched| &touched.path).collect();
         self.work.settle_put_off(|path| extent.covers(path) && !touched.contains(path));
-        let unchanged = findings.seen.unwrap_or(0).saturating_sub(findings.touched.len()) as u64;
+        let over = removed + findings.seen.unwrap_or(0).saturating_sub(findings.touched.len()) as u64;
         let mut tasks: Vec<Task> = findings.touched.into_iter().map(task).collect();
         // Converting documents takes time: notes do not wait for them.
         tasks.sort_by_key(is_converted);
@@ -179,16 +178,17 @@ impl NoteIndexer {
             }
             let doubt = self.guard.doubt().map(str::to_owned);
             for job in &jobs {
-                let total = tasks.len() as u64 + unchanged;
+                let total = tasks.len() as u64 + over;
                 self.actor.change_part(*job, |part| {
-                    (part.total, part.done) = (Some(total), unchanged);
+                    (part.total, part.done) = (Some(total), over);
+                    part.changed += removed;
                     part.phase = "indexing".to_owned();
                 });
             }
             if let Some(doubt) = doubt.filter(|_| !believed) {
                 self.fail_parts(&jobs, &doubt);
             }
-            self.work.enqueue_for(jobs, tasks, unchanged, quiet);
+            self.work.enqueue_for(jobs, tasks, over, quiet);
         }
         if root_changed || returned {
             self.watch.begin(&self.actor.place, &self.actor.inbox);
@@ -234,8 +234,7 @@ impl NoteIndexer {
         let why = if kept_from {
             format!(
                 "vault `{vault}` was mounted anew, or another folder is in its place, and the kernel lets this process \
-                 read only what was there when it started; its index is kept as it was: start the daemon again, \
-                 `situated service restart`, or `situated stop` and `situated run`"
+                 read only what was there when it started: the daemon starts itself anew"
             )
         } else {
             format!(
@@ -246,8 +245,8 @@ impl NoteIndexer {
         self.fail_parts(&self.work.jobs_put_off(), &why);
         self.work.settle_put_off(|_| true);
         self.guard.unreadable(why, machine::now());
-        if kept_from && service_manager() != "none" {
-            // The service manager starts it again, and a new process may read the folder that is there now.
+        if kept_from {
+            // A new process may read the folder that is there now.
             self.actor.engine.control.ask_for_restart();
         }
     }

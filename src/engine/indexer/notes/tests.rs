@@ -5,6 +5,7 @@ use super::super::scan::{Extent, Look};
 use super::*;
 use crate::host::power::Brake;
 use crate::testing::{Bench, path, report};
+use protocol::jobs::{JobKind, JobState};
 
 #[test]
 fn a_store_that_failed_is_opened_anew_though_the_battery_keeps_work_waiting() {
@@ -30,6 +31,35 @@ fn a_store_that_failed_is_opened_anew_though_the_battery_keeps_work_waiting() {
     bench.pass(Duration::from_mins(2));
     bench.shared.throttle.look(true);
     assert!(!bench.indexer.notes.must_reopen());
+}
+
+#[test]
+fn a_job_counts_notes_that_are_gone_and_fails_while_nothing_can_be_written() {
+    let mut bench = Bench::new(|_| {});
+    let names = ["a.md", "b.md", "c.md"];
+    names.iter().for_each(|name| bench.write(name, &report(2)));
+    bench.indexer.notes.decide_here(names.map(|name| Task::again(path(name))).into(), machine::now());
+    let synced = |bench: &mut Bench| {
+        let notes = &mut bench.indexer.notes;
+        let job = notes.actor.begin_job(JobKind::Sync, None);
+        let found = notes.watch.disk.scan(&Look {
+            root: &notes.actor.place.vault.path,
+            policy: &notes.watch.policy,
+            known: notes.commit.known(),
+            extent: &Extent::Everything,
+            max_bytes: u64::MAX,
+        });
+        notes.scanned(&Extent::Everything, vec![job], found);
+        notes.finish_batches();
+        bench.shared.jobs.get(job).unwrap()
+    };
+    bench.remove("a.md");
+    let job = synced(&mut bench);
+    assert_eq!((job.state, job.done, job.total, job.changed), (JobState::Done, 3, Some(3), 1));
+    bench.indexer.notes.fail(&EngineError::Model("no space left".to_owned()));
+    let job = synced(&mut bench);
+    assert_eq!(job.state, JobState::Failed);
+    assert!(job.problem.is_some_and(|why| why.contains("cannot be written")));
 }
 
 #[test]
