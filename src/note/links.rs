@@ -564,7 +564,7 @@ fn has_scheme(dest: &str) -> bool {
 fn is_address(target: &str) -> bool {
     let known = ["mailto:", "tel:", "sms:", "data:", "file:", "obsidian:", "zotero:", "javascript:"];
     let begins = |scheme: &&str| target.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme));
-    has_scheme(target) && (target.contains("//") || known.iter().any(|scheme| begins(&scheme)))
+    has_scheme(target) && (target.contains("//") || known.iter().any(begins))
 }
 
 /// Decodes `%20` and the like; what would not be UTF-8 stays as it is written.

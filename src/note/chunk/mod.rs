@@ -139,7 +139,7 @@ pub fn visible<'a>(note: &'a Note, span: &Range<usize>) -> Cow<'a, str> {
 pub fn compared<'a>(note: &'a Note, span: &Range<usize>) -> Cow<'a, str> {
     match visible(note, span) {
         Cow::Owned(seen) => Cow::Owned(format!("{seen}\n{}", &note.text[span.clone()])),
-        all => all,
+        Cow::Borrowed(all) => Cow::Borrowed(all),
     }
 }
 
