@@ -314,9 +314,10 @@ impl View {
                 // As a single form does.
                 let counts_everywhere = languages.contains(&Language::English)
                     || !row.iter().zip(&plain).any(|(word, plain)| is_cut(&word.text, &plain.text));
-                let found = match counts_everywhere {
-                    true => found,
-                    false => self.in_languages(found, |language| languages.contains(&language))?,
+                let found = if counts_everywhere {
+                    found
+                } else {
+                    self.in_languages(found, |language| languages.contains(&language))?
                 };
                 clauses.push((Occur::Should, found));
             }

@@ -77,7 +77,7 @@ pub(super) fn similar(views: &[&View], word: &str) -> Result<Vec<Similar>, Lexic
     let found = spelled(views, |outlines| outlines.near(word, slips), |_| true)?;
     let of = |text: String| Similar { slips: strsim::osa_distance(word, &text), text };
     let mut similar: Vec<Similar> = found.into_iter().map(of).collect();
-    let letters = |text: &str| BTreeSet::from_iter(text.chars());
+    let letters = |text: &str| text.chars().collect::<BTreeSet<char>>();
     similar.retain(|Similar { text, slips: count }| {
         *count <= usize::from(slips) && (text.chars().count() >= OTHER_LETTERS || letters(text) == letters(word))
     });

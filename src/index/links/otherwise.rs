@@ -51,7 +51,7 @@ impl Links {
         let target = Target::new(target, from).filter(|target| target.relative || target.whole.contains('/'))?;
         let fits = |note: &&Arc<NoteEntry>| {
             let Some(page) = note.path.page().filter(|_| note.path.file_name().contains('%')) else { return false };
-            target.path_rank(&key(&format!("{}/{page}.md", note.path.folder())).trim_start_matches('/')).is_some()
+            target.path_rank(key(&format!("{}/{page}.md", note.path.folder())).trim_start_matches('/')).is_some()
         };
         let titled = self.bearers(last(&target.stem)).filter(|(kind, _)| *kind == Kind::Title);
         titled.filter_map(|(_, no)| notes.get(no)).find(fits).map(|note| note.no)

@@ -184,18 +184,15 @@ fn days(text: &str, today: Date) -> Option<(Days, &str)> {
 fn weekday_of(monday: Date, text: &str) -> Option<(Days, &str)> {
     let named = text.strip_prefix('の').unwrap_or(text);
     let japanese = named.chars().next().zip(named.chars().nth(1)).filter(|(_, next)| *next == '曜');
-    let (place, rest) = match japanese {
-        Some((c, _)) => {
-            let rest = named.get(c.len_utf8() + '曜'.len_utf8()..)?;
-            ("月火水木金土日".chars().position(|day| day == c)?, rest.strip_prefix('日').unwrap_or(rest))
-        }
-        None => {
-            let c = text.chars().next()?;
-            let rest = &text[c.len_utf8()..];
-            // `上周一直` is no Monday, nor is `上周日记` a Sunday.
-            let ends = !rest.starts_with(|next| "直起共些下个個次天同种種记記程志誌报報常".contains(next));
-            ("一二三四五六日".chars().position(|day| day == c || (c == '天' && day == '日')).filter(|_| ends)?, rest)
-        }
+    let (place, rest) = if let Some((c, _)) = japanese {
+        let rest = named.get(c.len_utf8() + '曜'.len_utf8()..)?;
+        ("月火水木金土日".chars().position(|day| day == c)?, rest.strip_prefix('日').unwrap_or(rest))
+    } else {
+        let c = text.chars().next()?;
+        let rest = &text[c.len_utf8()..];
+        // `上周一直` is no Monday, nor is `上周日记` a Sunday.
+        let ends = !rest.starts_with(|next| "直起共些下个個次天同种種记記程志誌报報常".contains(next));
+        ("一二三四五六日".chars().position(|day| day == c || (c == '天' && day == '日')).filter(|_| ends)?, rest)
     };
     let back = i64::try_from(place).ok()?;
     Some((dates::running("day", dates::before("day", -back, monday)?)?, rest))
