@@ -18,6 +18,8 @@ use super::{LexicalError, NoteNo, Row};
 /// If more texts, of chunks and of what is said around them, have the rarest of the words, a note is not told from others
 /// by having all.
 const MOST_CHUNKS: u64 = 1024;
+/// The same of words in a row, which takes longer to look up: what few notes say in these words has a rare one.
+const MOST_CHUNKS_IN_A_ROW: u64 = 256;
 /// Who asks with more words describes what is sought; long notes have all of them by chance.
 const MOST_WORDS: usize = 4;
 /// So many words are looked for in a row, with those that say nothing by themselves: fewer stand so by chance.
@@ -112,7 +114,7 @@ impl View {
             |word: &&AskedWord| word.as_what != As::Beginning && word.compound.as_ref() != Some(&word.range);
         let counts = asked.iter().filter(is_in_row).map(|word| count(word, self.fields.words, corpus));
         let rarest = counts.collect::<Result<Vec<u64>, _>>()?.into_iter().min();
-        if !rarest.is_some_and(|rarest| (1..=MOST_CHUNKS).contains(&rarest)) {
+        if !rarest.is_some_and(|rarest| (1..=MOST_CHUNKS_IN_A_ROW).contains(&rarest)) {
             return Ok(found);
         }
         let Some(phrase) = self.phrase(&query.words, false)? else { return Ok(found) };
