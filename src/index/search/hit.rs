@@ -173,26 +173,33 @@ fn said_besides(
     passage: &Snippet,
     analyze: Analyze,
 ) -> Option<(bool, Snippet)> {
-    let mut lacks = terms.clone();
+    let own = note.aliases().map(|alias| ("alias: ", alias)).chain(note.tags().map(|tag| ("#", tag)));
+    let own = own.chain(note.kind().map(|kind| ("type: ", kind)));
+    let own = own.map(|(before, text)| (false, text.len(), format!("{before}{text}")));
+    let properties = if position == 0 { properties::texts(note.properties()) } else { Vec::new() };
+    let properties = properties.iter().map(|(name, text)| format!("{name}: {text}"));
+    // The name of a property is its user's word.
+    let said = own.chain(properties.map(|text| (true, text.len(), text)));
+    // Most notes say nothing of the query here, and their passages need not be looked through.
+    let found: Vec<_> = said
+        .filter_map(|(is_property, length, text)| {
+            let mut known: HashSet<&str> = HashSet::new();
+            analyze(&text[text.len() - length..], &mut |_, form| known.extend(terms.get(form).map(String::as_str)));
+            (!known.is_empty()).then_some((known, is_property, text))
+        })
+        .collect();
+    if found.is_empty() {
+        return None;
+    }
+    let mut lacks: HashSet<&str> = terms.iter().map(String::as_str).collect();
     let headings = note.headings.get(position);
     for shown in headings.iter().map(String::as_str).chain([note.title(), &passage.text]) {
         analyze(shown, &mut |_, form| {
             lacks.remove(form);
         });
     }
-    if lacks.is_empty() {
-        return None;
-    }
-    let named = |name: &str, text: &str| format!("{name}: {text}");
-    let names = note.aliases().map(|alias| named("alias", alias)).chain(note.tags().map(|tag| format!("#{tag}")));
-    let names = names.chain(note.kind().map(|kind| named("type", kind))).map(|text| (false, text));
-    let properties = if position == 0 { properties::texts(note.properties()) } else { Vec::new() };
-    let said = names.chain(properties.iter().map(|(name, text)| (true, named(name, text))));
-    let said = said.map(|(is_property, text)| {
-        let mut known = HashSet::new();
-        analyze(&text, &mut |_, form| known.extend(lacks.get(form)));
-        (known.len(), is_property, text)
-    });
+    let said =
+        found.into_iter().map(|(known, is_property, text)| (known.intersection(&lacks).count(), is_property, text));
     // `max_by_key` would take the last.
     let (_, is_property, text) =
         said.filter(|(known, ..)| *known > 0).reduce(|best, next| if next.0 > best.0 { next } else { best })?;
