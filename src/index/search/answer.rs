@@ -24,14 +24,16 @@ pub struct Answer {
 
 /// Makes hits of the best, each with its window: at most [`Options::per_note`] of each note.
 pub fn finish(snapshot: &Snapshot, vault: &str, ranking: Ranking, options: &Options) -> Result<Answer, LexicalError> {
-    let Ranking { ranked, mode, warnings, text, patterns, phrases } = ranking;
+    let Ranking { ranked, mode, warnings, text, patterns, phrases, run } = ranking;
     let picks = ranked.into_iter().map(|ranked| Pick {
         row: ranked.candidate.row,
         score: ranked.score,
         lanes: ranked.lanes(),
         link: None,
     });
-    let (hits, truncated) = Maker::new(snapshot, vault, (&text, patterns, phrases), options)?.hits(picks)?;
+    let mut maker = Maker::new(snapshot, vault, (&text, patterns, phrases), options)?;
+    maker.run = run;
+    let (hits, truncated) = maker.hits(picks)?;
     Ok(Answer { hits, seq: snapshot.seq(), mode, warnings, truncated })
 }
 

@@ -47,6 +47,8 @@ pub(super) struct Maker<'a> {
     patterns: Vec<LinePattern>,
     /// Phrases: where one stands counts more than where its words do.
     phrases: Vec<String>,
+    /// See [`Ranking::run`](super::ranking::Ranking).
+    pub(super) run: Option<String>,
     /// The query's words, as the lexical lane was asked for them.
     asked: LexicalQuery,
 }
@@ -65,7 +67,7 @@ impl<'a> Maker<'a> {
         let singles = if terms.iter().any(is_single) { beginnings(text) } else { Vec::new() };
         let reader = Reader { snapshot, notes: HashMap::new(), packs: HashMap::new() };
         let asked = LexicalQuery { words: text.to_owned(), expansion: options.expansion(), ..LexicalQuery::default() };
-        Ok(Maker { reader, vault, options, terms, initials, singles, patterns, phrases, asked })
+        Ok(Maker { reader, vault, options, terms, initials, singles, patterns, phrases, run: None, asked })
     }
 
     /// The hits, and whether there would be more. Chunks that the snapshot does not have are passed over.
@@ -83,6 +85,8 @@ impl<'a> Maker<'a> {
         let texts = self.reader.known(chunk.note, chunk.position)?;
         let (language, (text, context)) = (texts.language, texts.get(chunk.position)?);
         let Maker { patterns, phrases, singles, initials, .. } = self;
+        // Other chunks need not be looked through for it.
+        let run = self.run.as_ref().filter(|_| lanes.as_ref().is_none_or(|lanes| lanes.boosts.all_words > 0.0));
         let analyze = |text: &str, each: &mut dyn FnMut(Range<usize>, &str)| {
             each_word_of(text, Some(language), Some(*initials), |token, kind| {
                 let range = token.offset_from..token.offset_to;
@@ -96,12 +100,12 @@ impl<'a> Maker<'a> {
             for pattern in patterns {
                 pattern.pattern().ranges(text, MOST_MATCHES).into_iter().for_each(|range| each(range, MATCHED));
             }
-            for phrase in phrases {
+            for phrase in phrases.iter().chain(run) {
                 terms::runs(text, phrase, language).into_iter().for_each(|range| each(range, MATCHED));
             }
         };
         let counting = self.terms.iter().filter(|form| form.counts_in(language)).map(|form| form.text.clone());
-        let matched = (!patterns.is_empty() || !phrases.is_empty()).then(|| MATCHED.to_owned());
+        let matched = (!patterns.is_empty() || !phrases.is_empty() || run.is_some()).then(|| MATCHED.to_owned());
         let terms: HashSet<String> = counting.chain(matched).collect();
         let mut passage = snippet(text, note.path.format(), &terms, &analyze);
         let mut match_line = (chunk.lines.0 + passage.lines_before).min(chunk.lines.1);

@@ -23,6 +23,8 @@ pub struct Ranking {
     pub(super) patterns: Vec<LinePattern>,
     /// Phrases, which snippets are chosen by too.
     pub(super) phrases: Vec<String>,
+    /// Words that few notes have in a row: a phrase to the chunks that were lifted for it.
+    pub(super) run: Option<String>,
 }
 
 impl Ranking {

@@ -58,7 +58,7 @@ pub(super) fn put_second(parts: &[Part<'_>], rankings: &mut [Ranking], having: &
             }
         }
         if !having.in_a_row.is_empty() {
-            ranking.phrases.push(part.query.words.clone());
+            ranking.run = Some(part.query.words.clone());
             fuse::sort(&mut ranking.ranked, |a, b| in_order(part.snapshot, a, b));
         }
     }
