@@ -104,9 +104,9 @@ impl<'a> Maker<'a> {
                 terms::runs(text, phrase, language).into_iter().for_each(|range| each(range, MATCHED));
             }
         };
-        let counting = self.terms.iter().filter(|form| form.counts_in(language)).map(|form| form.text.clone());
-        let matched = (!patterns.is_empty() || !phrases.is_empty() || run.is_some()).then(|| MATCHED.to_owned());
-        let terms: HashSet<String> = counting.chain(matched).collect();
+        let counting = self.terms.iter().filter(|form| form.counts_in(language)).map(|form| form.text.as_str());
+        let matched = (!patterns.is_empty() || !phrases.is_empty() || run.is_some()).then_some(MATCHED);
+        let terms: HashSet<&str> = counting.chain(matched).collect();
         let mut passage = snippet(text, note.path.format(), &terms, &analyze);
         let mut match_line = (chunk.lines.0 + passage.lines_before).min(chunk.lines.1);
         if let Some((is_property, said)) = said_besides(note, chunk.position, &terms, &passage, &analyze) {
@@ -173,7 +173,7 @@ impl Maker<'_> {
 fn said_besides(
     note: &NoteEntry,
     position: u32,
-    terms: &HashSet<String>,
+    terms: &HashSet<&str>,
     passage: &Snippet,
     analyze: Analyze,
 ) -> Option<(bool, Snippet)> {
@@ -188,14 +188,14 @@ fn said_besides(
     let found: Vec<_> = said
         .filter_map(|(is_property, length, text)| {
             let mut known: HashSet<&str> = HashSet::new();
-            analyze(&text[text.len() - length..], &mut |_, form| known.extend(terms.get(form).map(String::as_str)));
+            analyze(&text[text.len() - length..], &mut |_, form| known.extend(terms.get(form)));
             (!known.is_empty()).then_some((known, is_property, text))
         })
         .collect();
     if found.is_empty() {
         return None;
     }
-    let mut lacks: HashSet<&str> = terms.iter().map(String::as_str).collect();
+    let mut lacks = terms.clone();
     let headings = note.headings.get(position);
     for shown in headings.iter().map(String::as_str).chain([note.title(), &passage.text]) {
         analyze(shown, &mut |_, form| {

@@ -139,7 +139,8 @@ impl OutsideRanking {
 
 fn hit(chunk: &Outside, ranked: &Ranked, query: &str, options: &Options) -> Hit {
     let Outside { vault, note, heading_path, lines, text, context, language, .. } = chunk;
-    let terms = telling(query, &[*language]).into_iter().map(|form| form.text).collect();
+    let forms = telling(query, &[*language]);
+    let terms = forms.iter().map(|form| form.text.as_str()).collect();
     let passage = snippet(text, note.path.format(), &terms, &|text, each| {
         each_word(text, Some(*language), |token, _| each(token.offset_from..token.offset_to, &token.text));
     });

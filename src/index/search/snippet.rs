@@ -48,7 +48,7 @@ const MOST_PIECES: usize = 32;
 /// The best passage of `raw`, a piece of a note of that format, for the query's `terms`, as a reader sees it; without a
 /// match, the first line that is no heading. Words that only its marks have are shown among them, and a piece of nothing
 /// else as it is.
-pub(super) fn snippet(raw: &str, format: Format, terms: &HashSet<String>, analyze: Analyze) -> Snippet {
+pub(super) fn snippet(raw: &str, format: Format, terms: &HashSet<&str>, analyze: Analyze) -> Snippet {
     let starts = (0..MOST_PIECES).map(|piece| raw.floor_char_boundary(piece * (LOOKED_AT - OVERLAP)));
     let starts = starts.take_while(|start| *start == 0 || start + OVERLAP < raw.len());
     let mut passages = starts.map(|start| {
@@ -62,7 +62,7 @@ pub(super) fn snippet(raw: &str, format: Format, terms: &HashSet<String>, analyz
     passages.find(|passage| !passage.highlights.is_empty()).unwrap_or(first)
 }
 
-fn of_piece(head: &str, format: Format, terms: &HashSet<String>, analyze: Analyze) -> Snippet {
+fn of_piece(head: &str, format: Format, terms: &HashSet<&str>, analyze: Analyze) -> Snippet {
     let rendered = note::render(format, head);
     let shown = printable_lines(&rendered.text);
     let found = matches(&shown, terms, analyze);
@@ -111,17 +111,17 @@ fn opened(shown: &str, found: &[(Range<usize>, &str)], core: &Range<usize>) -> u
 }
 
 /// The words of `text` that the query has too, in order.
-fn matches<'a>(text: &str, terms: &'a HashSet<String>, analyze: Analyze) -> Vec<(Range<usize>, &'a str)> {
+fn matches<'a>(text: &str, terms: &HashSet<&'a str>, analyze: Analyze) -> Vec<(Range<usize>, &'a str)> {
     if terms.is_empty() {
         return Vec::new();
     }
     let mut found = Vec::new();
     analyze(text, &mut |range, form| {
-        if let Some(term) = terms.get(form)
+        if let Some(&term) = terms.get(form)
             && range.start < range.end
             && text.get(range.clone()).is_some()
         {
-            found.push((range, term.as_str()));
+            found.push((range, term));
         }
     });
     found.sort_by_key(|(range, _)| (range.start, range.end));

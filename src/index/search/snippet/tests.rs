@@ -15,11 +15,9 @@ fn analyze(text: &str, each: &mut dyn FnMut(Range<usize>, &str)) {
 }
 
 fn of(raw: &str, query: &str) -> Snippet {
-    let mut terms = HashSet::new();
-    analyze(query, &mut |_, term| {
-        terms.insert(term.to_owned());
-    });
-    snippet(raw, Format::Markdown, &terms, &analyze)
+    let mut terms = Vec::new();
+    analyze(query, &mut |_, term| terms.push(term.to_owned()));
+    snippet(raw, Format::Markdown, &terms.iter().map(String::as_str).collect(), &analyze)
 }
 
 fn marked(raw: &str, query: &str) -> String {
@@ -208,11 +206,11 @@ fn what_is_found_may_hold_white_space() {
     let find = |of: &str| (raw.find(of).unwrap(), raw.find(of).unwrap() + of.len());
     let found = [find("two\nthree"), find(" four"), find("r f"), find("five")];
     let analyze = |_: &str, each: &mut dyn FnMut(Range<usize>, &str)| found.iter().for_each(|(a, b)| each(*a..*b, "x"));
-    let Snippet { text, highlights, .. } = snippet(raw, Format::Markdown, &HashSet::from(["x".to_owned()]), &analyze);
+    let Snippet { text, highlights, .. } = snippet(raw, Format::Markdown, &HashSet::from(["x"]), &analyze);
     let marked: Vec<&str> = highlights.iter().map(|(a, b)| &text[*a as usize..*b as usize]).collect();
     assert_eq!((text.as_str(), marked), ("one two three four five", vec!["two three four five"]));
     let blank = |_: &str, each: &mut dyn FnMut(Range<usize>, &str)| each(3..5, "x");
-    let Snippet { highlights, .. } = snippet(raw, Format::Markdown, &HashSet::from(["x".to_owned()]), &blank);
+    let Snippet { highlights, .. } = snippet(raw, Format::Markdown, &HashSet::from(["x"]), &blank);
     assert_eq!(highlights, [], "a blank cannot be marked");
 }
 
@@ -247,7 +245,7 @@ proptest! {
         let lying = |_: &str, each: &mut dyn FnMut(Range<usize>, &str)| {
             ranges.iter().for_each(|(a, b)| each(*a..*b, "x"));
         };
-        snippet(&raw, Format::Markdown, &HashSet::from(["x".to_owned()]), &lying);
+        snippet(&raw, Format::Markdown, &HashSet::from(["x"]), &lying);
     }
 }
 
