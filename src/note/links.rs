@@ -395,10 +395,6 @@ pub(super) fn wiki(text: &str, span: Range<usize>, embed: bool) -> Option<Link> 
         None => (inner, None),
     };
     let (vault, target) = in_vault(target.trim());
-    // Gollum's mark for a table of contents, and the check boxes of Roam.
-    if target == "_TOC_" || (text[..span.start].ends_with("{{") && matches!(target, "TODO" | "DONE")) {
-        return None;
-    }
     let shown = shown.and_then(|shown| without_size(shown, embed));
     let mut link = if is_address(target) {
         Link { embed, target: target.to_owned(), ..Link::to(LinkKind::Url, span) }
