@@ -158,18 +158,19 @@ fn number(text: &str) -> Option<f64> {
     text.trim().parse().ok().filter(|number: &f64| number.is_finite())
 }
 
+/// What stands in the brackets of a link.
+fn linked(text: &str) -> Option<&str> {
+    text.trim().strip_prefix("[[")?.strip_suffix("]]")
+}
+
 /// A text without the brackets of a link.
 fn plain(text: &str) -> &str {
-    let text = text.trim();
-    text.strip_prefix("[[").and_then(|text| text.strip_suffix("]]")).unwrap_or(text)
+    linked(text).unwrap_or(text.trim())
 }
 
 /// What one may call a value: what it says; of `[[People/Bob#Work|Bob]]` also the note, its name and what is shown.
 fn names(text: &str) -> [&str; 4] {
-    let all = plain(text);
-    if all.len() == text.trim().len() {
-        return [all; 4];
-    }
+    let Some(all) = linked(text) else { return [text.trim(); 4] };
     let (target, shown) = all.split_once('|').unwrap_or((all, all));
     let note = target.split_once('#').map_or(target, |(note, _)| note);
     let name = note.rsplit_once('/').map_or(note, |(_, name)| name);
