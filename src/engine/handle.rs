@@ -44,7 +44,7 @@ use protocol::events::Notice;
 use protocol::generations::GenerationInfo;
 use protocol::graph::{GraphAnswer, GraphNote, GraphRequest, GraphTarget, Measure};
 use protocol::grep::{GrepAnswer, GrepRequest};
-use protocol::jobs::{Job, JobKind, Scope};
+use protocol::jobs::{Job, JobKind, RebuildRequest, Scope};
 use protocol::names::{NamesAnswer, NamesRequest};
 use protocol::note::{GetRequest, NoteText, RecentAnswer, RecentNote, RecentRequest};
 use protocol::search::{Contextual, Expand, Group, RelatedRequest, SearchAnswer, SearchFilter, SearchRequest};
@@ -240,18 +240,9 @@ impl Handle {
         self.0.reranker.load().as_ref().is_some_and(|reranker| reranker.is_always_asked())
     }
 
-    /// Begins to rebuild a scope; with `dry_run` only says how much that is. With `batch` contexts go through the
-    /// provider's batch interface, which is cheaper and slower; with `stale` only those are written that are not as they
-    /// should be.
-    pub fn rebuild(
-        &self,
-        scope: Scope,
-        dry_run: bool,
-        batch: bool,
-        stale: bool,
-        audience: Audience,
-    ) -> Result<Job, CallError> {
-        work::rebuild(self, scope, dry_run, batch, stale, audience)
+    /// Begins to rebuild what is asked for; with `dry_run` only says how much that is.
+    pub fn rebuild(&self, asked: RebuildRequest) -> Result<Job, CallError> {
+        work::rebuild(self, asked)
     }
 
     /// The state of teams' collections.

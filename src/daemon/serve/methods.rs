@@ -223,12 +223,11 @@ fn sync(handle: &Handle, asked: SyncRequest) -> Result<Reply, RpcError> {
 }
 
 fn rebuild(handle: &Handle, asked: RebuildRequest) -> Result<Reply, RpcError> {
-    let RebuildRequest { vault, path, dry_run, batch, stale, audience, wait, progress: _ } = asked;
-    let wait = wait && !dry_run;
+    let wait = asked.wait && !asked.dry_run;
     if wait {
         handle.check_pause()?;
     }
-    let job = handle.rebuild(Scope { vault, path }, dry_run, batch, stale, audience)?;
+    let job = handle.rebuild(asked)?;
     if wait { Ok(Reply::Wait(job.job)) } else { done::<RebuildRequest>(&job) }
 }
 

@@ -16,7 +16,7 @@ use crate::supervisor;
 use note::VaultPath;
 use protocol::audience::Audience;
 use protocol::decision::Decision;
-use protocol::jobs::{Job, JobKind, Scope};
+use protocol::jobs::{Job, JobKind, RebuildRequest, Scope};
 use vault::read::ReadError;
 
 /// How long a client waits for the vaults of another configuration; the supervisor may have other work first.
@@ -149,14 +149,9 @@ fn vaults_of(
 }
 
 /// See [`Handle::rebuild`].
-pub(super) fn rebuild(
-    engine: &Handle,
-    scope: Scope,
-    dry_run: bool,
-    batch: bool,
-    stale: bool,
-    audience: Audience,
-) -> Result<Job, CallError> {
+pub(super) fn rebuild(engine: &Handle, asked: RebuildRequest) -> Result<Job, CallError> {
+    let RebuildRequest { vault, path, dry_run, batch, stale, audience, wait: _, progress: _ } = asked;
+    let scope = Scope { vault, path };
     if let Some(running) = engine.0.jobs.all().into_iter().find(|j| j.kind == JobKind::Rebuild && j.is_running())
         && !dry_run
     {

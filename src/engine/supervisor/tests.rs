@@ -420,9 +420,9 @@ fn a_rebuild_drops_no_note_while_the_vault_is_in_doubt() {
     let world = World::new(20, None);
     eventually("both are indexed", || world.is_idle());
     let rebuild = |path: Option<&str>| {
-        let scope = Scope { vault: Some("a".to_owned()), path: path.map(str::to_owned) };
-        world
-            .ended(world.handle().rebuild(scope, false, false, false, protocol::audience::Audience::Owner).unwrap().job)
+        let (vault, path) = (Some("a".to_owned()), path.map(str::to_owned));
+        let asked = protocol::jobs::RebuildRequest { vault, path, ..Default::default() };
+        world.ended(world.handle().rebuild(asked).unwrap().job)
     };
     let away = world.dir.path().join("elsewhere");
     std::fs::rename(world.root("a"), &away).unwrap();
