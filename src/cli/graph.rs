@@ -76,8 +76,12 @@ fn code(args: &Args, answer: &GraphAnswer) -> u8 {
 /// Shows the graph of one vault; returns the exit code.
 fn one(args: &Args, request: &GraphRequest, client: &mut Client, session: &mut Session) -> Result<u8, CliFailure> {
     let reply = client.ask(request)?;
-    let code = code(args, &reply.read()?);
-    let Some(answer) = session.unless_json(reply)? else { return Ok(code) };
+    let answer = reply.read()?;
+    let code = code(args, &answer);
+    if session.globals.json {
+        session.json(reply.into_json())?;
+        return Ok(code);
+    }
     if !answer.current {
         session.say(format!("{} the vault is changing; this is the graph of a moment ago", yellow("note:")));
     }
