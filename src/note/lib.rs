@@ -256,7 +256,8 @@ impl NoteRules {
 /// of wikilinks, footnote references and tags behind the words that they stand between; more of the links of Dendron,
 /// Logseq, Denote and Org. 12: a file's tags within drawers and blocks of Org; private tags of
 /// reStructuredText; ids of blocks in lines of their own alone. 13: front matter in TOML and JSON; such as cannot be read
-/// is not embedded.
+/// is not embedded; links with colons, days in linked properties, titles below comments and imports, what callouts,
+/// admonitions and tabs hold, and nothing of what Logseq, Excalidraw and web pages keep for programs.
 const READING: &str = "notes/13";
 
 /// The warning about a note that is private because its front matter cannot be read.
