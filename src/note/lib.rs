@@ -257,8 +257,9 @@ impl NoteRules {
 /// Logseq, Denote and Org. 12: a file's tags within drawers and blocks of Org; private tags of
 /// reStructuredText; ids of blocks in lines of their own alone. 13: front matter in TOML and JSON; such as cannot be read
 /// is not embedded; links with colons, days in linked properties, titles below comments and imports, what callouts,
-/// admonitions and tabs hold, and nothing of what Logseq, Excalidraw and web pages keep for programs.
-const READING: &str = "notes/13";
+/// admonitions and tabs hold, and nothing of what Logseq, Excalidraw and web pages keep for programs. 14: long lines are
+/// cut between words; paragraphs above rows of dashes in plain text.
+const READING: &str = "notes/14";
 
 /// The warning about a note that is private because its front matter cannot be read.
 pub const GUARDED: &str = "front matter cannot be read and names a private tag: the note is private until it can";
@@ -357,7 +358,17 @@ impl Structure {
         let none = Structure { body: start, ..Structure::default() };
         match format {
             Format::Markdown | Format::Text | Format::Canvas | Format::Html | Format::Epub | Format::Docx => {
-                Structure::of_markdown(text, start, warnings)
+                let mut read = Structure::of_markdown(text, start, warnings);
+                if format == Format::Text {
+                    read.pass.headings.retain(|(heading, block)| {
+                        let is_heading = plain::is_heading(text, read.body, &heading.span);
+                        if !is_heading {
+                            read.pass.blocks[*block].kind = BlockKind::Paragraph;
+                        }
+                        is_heading
+                    });
+                }
+                read
             }
             Format::Org => {
                 let (pass, keywords) = org::pass(text, start);

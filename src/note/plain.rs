@@ -5,6 +5,9 @@ use std::ops::Range;
 use super::markdown::Pass;
 use super::{Block, BlockKind};
 
+/// A longer line above a row of dashes is a paragraph, in characters.
+const LONGEST_TITLE: usize = 80;
+
 /// The line spans of a text, each with its line feed.
 pub(super) fn lines(text: &str, start: usize) -> impl Iterator<Item = Range<usize>> {
     let mut at = start;
@@ -12,6 +15,15 @@ pub(super) fn lines(text: &str, start: usize) -> impl Iterator<Item = Range<usiz
         at += line.len();
         at - line.len()..at
     })
+}
+
+/// Whether what Markdown takes for a heading is one in plain text, where rows of dashes part paragraphs, too: one line
+/// of the length of a title above the row, behind a blank line.
+pub(super) fn is_heading(text: &str, body: usize, span: &Range<usize>) -> bool {
+    let heading = text[span.clone()].trim();
+    let title = heading.lines().next().unwrap_or_default();
+    let is_apart = text[body..span.start].lines().next_back().is_none_or(|line| line.trim().is_empty());
+    heading.starts_with('#') || is_apart && heading.lines().count() <= 2 && title.chars().count() <= LONGEST_TITLE
 }
 
 /// Each line a paragraph: a page.

@@ -433,3 +433,12 @@ fn a_reference_to_a_block_is_a_link_by_its_id() {
         }
     }
 }
+
+#[test]
+fn rows_of_dashes_part_paragraphs_of_plain_text() {
+    let log =
+        "Calls\n=====\n\nMonday\n------\nAnn called, call back\nbefore noon.\n-----\nZoe called.\n-----\n\n# Done\n";
+    let titles = |path| note_at(path, log.as_bytes()).outline.iter().map(|h| h.text.clone()).collect::<Vec<_>>();
+    assert_eq!(titles("calls.txt"), ["Calls", "Monday", "Done"]);
+    assert_eq!(titles("calls.md"), ["Calls", "Monday", "Ann called, call back before noon.", "Zoe called.", "Done"]);
+}

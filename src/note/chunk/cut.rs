@@ -29,11 +29,14 @@ pub(super) fn cut_block(
     }
 }
 
-/// The last end of a line or sentence before `cut`, if that is not too far back; else `cut`.
+/// The last end of a line or sentence before `cut`, or else of a word or clause, if one is not too far back; else `cut`.
 fn sentence_end(note: &Note, start: usize, cut: usize) -> usize {
     let half = note.text.floor_char_boundary(start + (cut - start) / 2);
     let tail = &note.text[half..cut];
     let ends = ["\n", ". ", "? ", "! ", "。", "？", "！"];
-    let found = ends.iter().filter_map(|end| tail.rfind(end).map(|at| half + at + end.len())).max();
-    found.unwrap_or(cut)
+    let sentence = ends.iter().filter_map(|end| Some(tail.rfind(end)? + end.len())).max();
+    let after =
+        |is_end: fn(char) -> bool| tail.char_indices().rfind(|(_, c)| is_end(*c)).map(|(at, c)| at + c.len_utf8());
+    let is_mark = |c: char| c.is_ascii_punctuation() || matches!(c, '，' | '、' | '；');
+    sentence.or_else(|| after(char::is_whitespace)).or_else(|| after(is_mark)).map_or(cut, |end| half + end)
 }

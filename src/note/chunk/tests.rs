@@ -57,6 +57,23 @@ fn small_neighbours_under_one_parent_are_merged() {
 }
 
 #[test]
+fn a_long_line_is_cut_between_words_or_clauses() {
+    let of = |text: &str| text.split(|c: char| !c.is_alphanumeric()).map(str::to_owned).collect::<Vec<_>>();
+    for (word, mark) in [("Kowalczyk", " "), ("wörterbuch", " "), ("{\"name\":\"x\"}", ","), ("我们明天再去码头", "，")]
+    {
+        let text = vec![word; 60].join(mark);
+        let note = parse(&VaultPath::parse("n.md").unwrap(), text.as_bytes(), &NoteRules::default());
+        let pieces: Vec<u32> = text.char_indices().step_by(2).map(|(at, _)| at as u32).collect();
+        let chunks = chunk(&note, &small(Strategy::Obsidian), &Tools { token_starts: &pieces, embed: &letters });
+        assert!(chunks.len() > 5, "{}", chunks.len());
+        for chunk in &chunks {
+            let text = &note.text[chunk.span.clone()];
+            assert!(of(text).iter().all(|found| found.is_empty() || of(word).contains(found)), "{text}");
+        }
+    }
+}
+
+#[test]
 fn sections_of_different_parents_are_not_merged() {
     let text = format!("# A\n\n{}\n\n## B\n\nthree\n\n# C\n\n{}\n\n## D\n\nfive\n", body(10), body(10));
     let chunks = texts("n.md", &text, &small(Strategy::Obsidian));
