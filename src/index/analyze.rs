@@ -459,8 +459,12 @@ impl Words<'_> {
             return text.push_str(stem);
         }
         let whole = self.kind == Kind::Whole;
-        let joiner = |c: &char| whole && matches!(class(*c), Class::Joiner | Class::Apostrophe);
-        if let Some(stem) = language.stem(&word.chars().filter(|c| !joiner(c)).collect::<String>()) {
+        // A soft hyphen or another character without width is no letter, and a stemmer knows letters alone.
+        let left_out = |c: &char| {
+            matches!(c, '\u{AD}' | '\u{200C}' | '\u{200D}')
+                || whole && matches!(class(*c), Class::Joiner | Class::Apostrophe)
+        };
+        if let Some(stem) = language.stem(&word.chars().filter(|c| !left_out(c)).collect::<String>()) {
             normalize(&stem, self.kind, text);
         } else {
             normalize(word, self.kind, text);

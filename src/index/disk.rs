@@ -21,7 +21,7 @@ use tantivy::directory::{
 };
 
 /// Version of schema and analyzer: an index of another version is built anew.
-const FORMAT: &str = "situated words 9";
+const FORMAT: &str = "situated words 10";
 
 /// The folder of one lexical index.
 #[derive(Debug)]
