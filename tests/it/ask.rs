@@ -15,6 +15,7 @@ use protocol::search::{Expand, SearchRequest};
 use serde::Deserialize as _;
 use serde_json::{Value, json};
 
+use crate::assistant::{Assistant, Era};
 use crate::commands::{err, out};
 use crate::requests::{by_words, fresh, query, spent_for};
 use crate::support::{Daemon, PATIENCE, Place, eventually};
@@ -515,4 +516,40 @@ fn forty_questions_to_a_model_that_hangs_keep_nobody_else_waiting() {
     }
     model.script_anew([says("In old alders [1].")]);
     eventually("a question is answered again", || daemon.try_ask(&question(QUESTION)).is_ok_and(|answer| answer.found));
+}
+
+#[test]
+fn an_assistant_is_answered_with_what_is_cited() {
+    let model = StreamModel::start();
+    let nests = "The quibbleheron nests in old alders, each year with two of its own kind. ".repeat(4);
+    let notes: Vec<_> = (0..8).map(|n| (format!("Heron {n}.md"), format!("# Heron {n}\n\n{nests}\n"))).collect();
+    let place = Place::with(&notes.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect::<Vec<_>>());
+    place.configure(&format!("{}[mcp]\nallow_spending = true\n", model.config("openai", "model = \"m\"")));
+    let _daemon = start(&place);
+    let mut assistant = Assistant::start(&place, Era::Stateless);
+    let mut answered = |says: Script, most: usize| {
+        model.script([says]);
+        let result = assistant.tool("ask", json!({ "question": QUESTION, "max_chars": most }));
+        (result["content"][0]["text"].as_str().unwrap().to_owned(), result["structuredContent"].clone())
+    };
+    let all = "In old alders [1][2][3][4][5][6][7][8].";
+    let (text, data) = answered(says(all), 20_000);
+    assert_eq!(
+        (&data["answer"], &data["found"], &data["omitted"]),
+        (&json!(all), &json!(true), &Value::Null),
+        "{data}"
+    );
+    let cited = data["citations"].as_array().unwrap();
+    assert_eq!(cited.len(), 8, "{data}");
+    for (n, cited) in (1..).zip(cited) {
+        assert!(cited["quote"].as_str().unwrap().contains("in old alders"), "{data}");
+        let place = format!("[{n}] vault notes, {}:", cited["path"].as_str().unwrap());
+        assert!(text.contains(&place), "{place}: {text}");
+    }
+    assert!(text.contains("The notes hold an answer.") && text.contains(all), "{text}");
+    let (text, short) = answered(says(all), 2000);
+    assert!(short["omitted"].is_object() && short["answer"] == data["answer"], "{short}");
+    assert!(text.chars().count() <= 2000 && short.to_string().chars().count() <= 2000, "{text}\n{short}");
+    let (text, data) = answered(Script::Dies(vec!["In old ald".to_owned()]), 20_000);
+    assert!(data["unfinished"].is_string() && text.contains("The answer ends early: "), "{data}\n{text}");
 }

@@ -82,6 +82,14 @@ fn the_cheap_model_is_as_its_makers_say() {
 }
 
 #[test]
+fn rates_of_longer_prompts_are_named_one_by_one() {
+    let table = said("claude-haiku-5-5", "above = { tokens = 50_000, output = 9.0 }");
+    let model = Model::find(Provider::Anthropic, "claude-haiku-5-5", false, &[table]).unwrap();
+    let (tokens, above) = rates(&model).above.as_ref().unwrap();
+    assert_eq!((*tokens, above.input, above.output, above.cache_write), (50_000, 500_000, 9_000_000, 625_000));
+}
+
+#[test]
 fn ids_are_found_with_their_dates_and_prefixes() {
     let haiku = |provider, id| rates(&find(provider, id)).input;
     assert_eq!(haiku(Provider::Anthropic, "claude-haiku-4-5-20251001"), 1_000_000);

@@ -304,3 +304,17 @@ fn the_place_of_a_key_is_said_and_never_the_key() {
     assert_eq!(place_in(context, &none(), &find).unwrap().place, "the systemd credential `situated-key`");
     assert_eq!(place_in(embed, &none(), &find).unwrap().place, "the variable CO_API_KEY");
 }
+
+#[test]
+fn a_key_is_kept_from_what_is_said() {
+    let key = Key::Bearer("sk-äöü-0123456789".to_owned().into());
+    for (said, kept) in [
+        ("the key sk-äöü-0123456789 is no good", "the key … is no good"),
+        ("\"the key sk-äöü-0123…", "\"the key …"),
+        ("\"the key sk-ä…", "\"the key …"),
+        ("sk-… and sk-äöü-0123456789, sk-äöü-01…", "sk-… and …, …"),
+        ("no key", "no key"),
+    ] {
+        assert_eq!(key.kept_from(said), kept, "{said}");
+    }
+}
