@@ -1,10 +1,15 @@
 //! PDFs: the text of each page on a line of its own, so that the number of a line is that of its page.
 
+mod page;
+#[cfg(test)]
+mod tests;
+
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use pdf_extract::{Document, Object, PlainTextOutput, output_doc_page};
+use pdf_extract::{Document, Object, output_doc_page};
 
 use crate::{Bounded, Remark, Unreadable};
+use page::Page;
 
 const FORMAT: &str = "PDF";
 
@@ -24,11 +29,10 @@ pub(super) fn write(bytes: &[u8], out: &mut Bounded<'_>) -> Result<Remark, Unrea
     let pages = document.get_pages();
     let (mut failed, mut empty) = (0usize, 0usize);
     for number in pages.keys() {
-        let mut text = String::new();
-        let page = || output_doc_page(&document, &mut PlainTextOutput::new(&mut text), *number);
-        let read = catch_unwind(AssertUnwindSafe(page));
+        let mut page = Page::default();
+        let read = catch_unwind(AssertUnwindSafe(|| output_doc_page(&document, &mut page, *number)));
         failed += usize::from(!matches!(read, Ok(Ok(()))));
-        let mut line = line(&text);
+        let mut line = line(&page.text());
         empty += usize::from(line.is_empty());
         line.push('\n');
         out.text(&line)?;
@@ -52,7 +56,7 @@ fn without_tail(bytes: &[u8]) -> &[u8] {
 }
 
 /// A page in one line: white space folded, words that were split at the end of a line joined, ligatures spelt out.
-pub(super) fn line(page: &str) -> String {
+fn line(page: &str) -> String {
     let mut out = String::with_capacity(page.len());
     for line in page.lines() {
         let mut words = line.split_whitespace().map(letters).filter(|word| !word.is_empty());

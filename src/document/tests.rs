@@ -1,8 +1,6 @@
 use std::io::{Cursor, Write as _};
 
 use note::Format;
-use pdf_extract::content::{Content, Operation};
-use pdf_extract::{Document, EncryptionState, EncryptionVersion, Object, Permissions, Stream, dictionary};
 use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
 
@@ -10,13 +8,13 @@ use crate::{Remark, Unreadable, convert};
 
 const MOST: usize = 1 << 20;
 
-fn read(format: Format, bytes: &[u8]) -> Result<(String, Remark), Unreadable> {
+pub(crate) fn read(format: Format, bytes: &[u8]) -> Result<(String, Remark), Unreadable> {
     let mut out = Vec::new();
     let remark = convert(format, bytes, MOST, &mut out)?;
     Ok((String::from_utf8(out).unwrap(), remark))
 }
 
-fn text(format: Format, bytes: &[u8]) -> String {
+pub(crate) fn text(format: Format, bytes: &[u8]) -> String {
     read(format, bytes).unwrap().0
 }
 
@@ -27,91 +25,6 @@ fn archive(parts: &[(&str, &str)]) -> Vec<u8> {
         zip.write_all(content.as_bytes()).unwrap();
     }
     zip.finish().unwrap().into_inner()
-}
-
-fn pdf(pages: &[&str]) -> Document {
-    let mut pdf = Document::with_version("1.5");
-    let parent = pdf.new_object_id();
-    let font = pdf.add_object(dictionary! { "Type" => "Font", "Subtype" => "Type1", "BaseFont" => "Courier" });
-    let resources = pdf.add_object(dictionary! { "Font" => dictionary! { "F1" => font } });
-    let mut kids = Vec::new();
-    for page in pages {
-        let mut operations = vec![
-            Operation::new("BT", vec![]),
-            Operation::new("Tf", vec!["F1".into(), 12.into()]),
-            Operation::new("TL", vec![14.into()]),
-            Operation::new("Td", vec![50.into(), 700.into()]),
-        ];
-        for line in page.lines() {
-            operations.push(Operation::new("Tj", vec![Object::string_literal(line)]));
-            operations.push(Operation::new("T*", vec![]));
-        }
-        operations.push(Operation::new("ET", vec![]));
-        let content = pdf.add_object(Stream::new(dictionary! {}, Content { operations }.encode().unwrap()));
-        kids.push(Object::from(pdf.add_object(dictionary! {
-            "Type" => "Page", "Parent" => parent, "Contents" => content, "Resources" => resources,
-            "MediaBox" => vec![0.into(), 0.into(), 595.into(), 842.into()],
-        })));
-    }
-    let count = kids.len() as i64;
-    pdf.objects.insert(parent, Object::Dictionary(dictionary! { "Type" => "Pages", "Kids" => kids, "Count" => count }));
-    let catalog = pdf.add_object(dictionary! { "Type" => "Catalog", "Pages" => parent });
-    pdf.trailer.set("Root", catalog);
-    pdf.trailer.set("ID", vec![Object::string_literal("one"), Object::string_literal("two")]);
-    pdf
-}
-
-fn saved(mut pdf: Document) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    pdf.save_to(&mut bytes).unwrap();
-    bytes
-}
-
-#[test]
-fn each_page_of_a_pdf_is_a_line() {
-    let bytes = saved(pdf(&["The lantern on the\npier burns whale oil, which is expen-\nsive.", "", "Page three."]));
-    let (text, remark) = read(Format::Pdf, &bytes).unwrap();
-    assert_eq!(text, "The lantern on the pier burns whale oil, which is expensive.\n\nPage three.\n");
-    assert_eq!(remark, None);
-}
-
-#[test]
-fn a_pdf_without_text_says_so() {
-    let (text, remark) = read(Format::Pdf, &saved(pdf(&["", ""]))).unwrap();
-    assert_eq!((text.as_str(), remark.is_some_and(|remark| remark.contains("scanned"))), ("\n\n", true));
-}
-
-#[test]
-fn a_pdf_with_a_password_is_encrypted_and_one_that_only_must_not_be_printed_is_read() {
-    let encrypted = |password: &str, is_own_object: bool| {
-        let mut pdf = pdf(&["secret words"]);
-        let version = EncryptionVersion::V2 {
-            document: &pdf,
-            owner_password: "owner",
-            user_password: password,
-            key_length: 128,
-            permissions: Permissions::empty(),
-        };
-        let state = EncryptionState::try_from(version).unwrap();
-        pdf.encrypt(&state).unwrap();
-        if !is_own_object {
-            let id = pdf.trailer.get(b"Encrypt").and_then(Object::as_reference).unwrap();
-            let own = pdf.objects.remove(&id).unwrap();
-            pdf.trailer.set("Encrypt", own);
-        }
-        pdf
-    };
-    assert_eq!(read(Format::Pdf, &saved(encrypted("no guess", true))), Err(Unreadable::Encrypted));
-    assert_eq!(text(Format::Pdf, &saved(encrypted("", true))), "secret words\n");
-    assert_eq!(read(Format::Pdf, &saved(encrypted("", false))), Err(Unreadable::Encrypted));
-}
-
-#[test]
-fn what_follows_the_end_of_a_pdf_is_passed_over() {
-    for tail in [100, 600, 5_000] {
-        let bytes = [saved(pdf(&["Page one."])), vec![0; tail]].concat();
-        assert_eq!(text(Format::Pdf, &bytes), "Page one.\n", "{tail}");
-    }
 }
 
 #[test]
@@ -385,12 +298,6 @@ proptest::proptest! {
         for format in [Format::Html, Format::Canvas, Format::Docx, Format::Epub] {
             let _ = read(format, &bytes);
         }
-    }
-
-    #[test]
-    fn any_page_becomes_one_line(page in "(?s).{0,200}") {
-        let line = crate::pdf::line(&page);
-        assert!(!line.contains(['\n', '\r']) && !line.contains("  "));
     }
 }
 
