@@ -1,12 +1,14 @@
 //! PDFs: the text of each page on a line of its own, so that the number of a line is that of its page.
 
+mod content;
+mod mended;
 mod page;
 #[cfg(test)]
 mod tests;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use pdf_extract::{Document, Object, output_doc_page};
+use pdf_extract::{Document, Object, ObjectId, Stream, dictionary, output_doc_page};
 
 use crate::{Bounded, Remark, Unreadable};
 use page::Page;
@@ -27,11 +29,13 @@ pub(super) fn write(bytes: &[u8], out: &mut Bounded<'_>) -> Result<Remark, Unrea
         return Err(Unreadable::Encrypted);
     }
     let pages = document.get_pages();
+    // What it does not reach stays as it is.
+    let _ = catch_unwind(AssertUnwindSafe(|| mended::mend(&mut document)));
     let (mut failed, mut empty) = (0usize, 0usize);
-    for number in pages.keys() {
+    for id in pages.values() {
         let mut page = Page::default();
-        let read = catch_unwind(AssertUnwindSafe(|| output_doc_page(&document, &mut page, *number)));
-        failed += usize::from(!matches!(read, Ok(Ok(()))));
+        let read = catch_unwind(AssertUnwindSafe(|| read(&mut document, *id, &mut page)));
+        failed += usize::from(!matches!(read, Ok(Some(()))));
         let mut line = line(&page.text());
         empty += usize::from(line.is_empty());
         line.push('\n');
@@ -45,6 +49,24 @@ pub(super) fn write(bytes: &[u8], out: &mut Bounded<'_>) -> Result<Remark, Unrea
         (0, _) => None,
         (failed, all) => Some(format!("{failed} of its {all} pages cannot be read in full")),
     })
+}
+
+/// Reads a page; `None` if it cannot be read. It becomes the document's only one: the reader goes through all for each.
+fn read(document: &mut Document, id: ObjectId, into: &mut Page) -> Option<()> {
+    let program = content::writing(&document.get_page_content(id).ok()?);
+    let program = document.add_object(Stream::new(dictionary! {}, program));
+    let page = document.get_dictionary_mut(id).ok()?;
+    page.set("Contents", program);
+    // The reader wants the one, and gives up at many an other.
+    page.set("MediaBox", vec![Object::from(0); 4]);
+    page.remove(b"ArtBox");
+    let only = dictionary! { "Type" => "Pages", "Count" => 1, "Kids" => vec![id.into()] };
+    let only = document.add_object(only);
+    document.catalog_mut().ok()?.set("Pages", only);
+    let read = output_doc_page(document, into, 1);
+    document.objects.remove(&program);
+    document.objects.remove(&only);
+    read.ok()
 }
 
 /// The file up to its end, if more follows that than the reader looks through: a server may have added to it.

@@ -50,6 +50,24 @@ fn page(program: &str) -> String {
 }
 
 #[test]
+fn every_operator_that_writes_is_read() {
+    let cases = [
+        ("BT /F1 12 Tf 14 TL 72 700 Td (one) Tj (two) ' 0 0 (three) \" ET", "one two three"),
+        ("BT /F1 12 Tf 72 700 Td [(o\\)n) 20 <65>] TJ % (no) Tj\n ET", "o)ne"),
+        // What draws is passed over, whatever it is and whatever it lacks.
+        ("m /X cs q 1 0 0 1 cm /P <</A [1 (x)]>> BDC BT /F1 12 Tf 7 (one) Tj ET EMC w l v Q", "one"),
+        ("BI /W 4 /H 1 /CS /G ID (\\( EI\u{1} EI BT /F1 12 Tf (one) Tj ET", "one"),
+        ("Q q BT /F1 12 Tf (one) Tj ET q 9 w Q Q", "one"),
+    ];
+    for (program, expected) in cases {
+        assert_eq!(page(program), expected, "{program}");
+    }
+    // A drawing leaves nothing.
+    let drawing = "q 1 0 0 1 5 5 cm 0 0 m 1 0 2 1 2 2 c f Q\n".repeat(100);
+    assert_eq!(super::content::writing(drawing.as_bytes()), b"");
+}
+
+#[test]
 fn words_are_told_apart_whichever_way_they_run() {
     let at = |matrix: &str, words: &str| format!("{matrix} Tm ({words}) Tj ");
     let cases = [
@@ -158,6 +176,12 @@ fn what_follows_the_end_of_a_pdf_is_passed_over() {
 }
 
 proptest::proptest! {
+    #[test]
+    fn no_program_makes_the_rest_unreadable(bytes in proptest::collection::vec(proptest::num::u8::ANY, 0..200)) {
+        let once = super::content::writing(&bytes);
+        proptest::prop_assert_eq!(super::content::writing(&once), once);
+    }
+
     #[test]
     fn any_page_becomes_one_line(page in "(?s).{0,200}") {
         let line = line(&page);
