@@ -17,11 +17,13 @@ const FORMAT: &str = "PDF";
 
 /// Writes each page as soon as it is read: if something ends this process in a page, those before it are there.
 pub(super) fn write(bytes: &[u8], out: &mut Bounded<'_>) -> Result<Remark, Unreadable> {
-    let broken = |why: String| Unreadable::Broken { format: FORMAT, why };
-    // The reader panics on many broken files.
-    let loaded = catch_unwind(|| Document::load_mem(without_tail(bytes)))
-        .map_err(|_| broken("its reader gave up".to_owned()))?;
-    let mut document = loaded.map_err(|error| broken(error.to_string()))?;
+    let mut loaded = load(without_tail(bytes));
+    if !matches!(&loaded, Ok(document) if document.is_encrypted() || !document.get_pages().is_empty())
+        && let Some(Ok(found)) = mended::with_table(bytes).map(|bytes| load(&bytes))
+    {
+        loaded = Ok(found);
+    }
+    let mut document = loaded?;
     // Many are encrypted with no password, so that they cannot be printed.
     let is_of_trailer = matches!(document.trailer.get(b"Encrypt"), Ok(Object::Dictionary(_)));
     // The reader reads nothing of a file whose trailer itself says how it is encrypted.
@@ -45,10 +47,17 @@ pub(super) fn write(bytes: &[u8], out: &mut Bounded<'_>) -> Result<Remark, Unrea
         }
     }
     Ok(match (failed, pages.len()) {
-        (_, all) if empty == all => Some("it has no text; it may be scanned. Its name is searched".to_owned()),
+        (0, all) if empty == all => Some("it has no text; it may be scanned. Its name is searched".to_owned()),
         (0, _) => None,
         (failed, all) => Some(format!("{failed} of its {all} pages cannot be read in full")),
     })
+}
+
+fn load(bytes: &[u8]) -> Result<Document, Unreadable> {
+    let broken = |why: String| Unreadable::Broken { format: FORMAT, why };
+    // The reader panics on many broken files.
+    let loaded = catch_unwind(|| Document::load_mem(bytes)).map_err(|_| broken("its reader gave up".to_owned()))?;
+    loaded.map_err(|error| broken(error.to_string()))
 }
 
 /// Reads a page; `None` if it cannot be read. It becomes the document's only one: the reader goes through all for each.

@@ -20,7 +20,7 @@ use crate::read::{ReadError, file_stat, open_regular, read};
 pub const MOST_BYTES: u64 = 128 << 20;
 
 /// The version of how texts are converted and kept; a new number has all of them made again.
-const VERSION: u32 = 5;
+const VERSION: u32 = 6;
 
 /// Converts documents to Markdown, or to pages of plain text.
 pub trait Convert: Send + Sync {

@@ -129,6 +129,42 @@ fn what_is_read_from_right_to_left_is_put_in_order() {
 }
 
 #[test]
+fn a_document_whose_table_is_wrong_is_read() {
+    let bytes = saved(pdf(&["Page one.", "Page two."]));
+    let at = bytes.windows(9).rposition(|part| part == b"startxref").unwrap();
+    let table = bytes.windows(4).position(|part| part == b"xref").unwrap();
+    let shifted = [b"HTTP/1.1 200 OK\r\n\r\n%PDF-1.5\n".as_slice(), &bytes[9..]].concat();
+    let damaged = [shifted, [&bytes[..at], b"startxref\n7\n%%EOF"].concat(), bytes[..table].to_vec()];
+    for (n, bytes) in damaged.iter().enumerate() {
+        assert_eq!(text(Format::Pdf, bytes), "Page one.\nPage two.\n", "{n}");
+    }
+}
+
+#[test]
+fn fonts_of_any_encoding_are_read() {
+    let base = |name: &str| dictionary! { "BaseEncoding" => name, "Differences" => vec![97.into(), "b".into()] };
+    let cases: [(Object, &str); 4] = [
+        ("StandardEncoding".into(), "fi a"),
+        ("Unheard".into(), "fi a"),
+        (base("StandardEncoding").into(), "fi b"),
+        (base(WIN).into(), "® b"),
+    ];
+    for (encoding, expected) in cases {
+        let bytes = saved(drawn(&["BT /F1 12 Tf (\\256 a) Tj ET".to_owned()], encoding.clone()));
+        assert_eq!(read(Format::Pdf, &bytes).unwrap(), (format!("{expected}\n"), None), "{encoding:?}");
+    }
+}
+
+#[test]
+fn pages_that_cannot_be_read_are_not_said_to_be_scanned() {
+    let programs = ["BT /F1 12 Tf (one) Tj ET", "BT (no font) Tj ET"].map(str::to_owned);
+    for (programs, expected) in [(&programs[..], "1 of its 2"), (&programs[1..], "1 of its 1")] {
+        let remark = read(Format::Pdf, &saved(drawn(programs, WIN))).unwrap().1;
+        assert_eq!(remark, Some(format!("{expected} pages cannot be read in full")));
+    }
+}
+
+#[test]
 fn each_page_of_a_pdf_is_a_line() {
     let bytes = saved(pdf(&["The lantern on the\npier burns whale oil, which is expen-\nsive.", "", "Page three."]));
     let (text, remark) = read(Format::Pdf, &bytes).unwrap();
