@@ -184,7 +184,7 @@ fn a_word_document_is_read_once_and_with_its_notes() {
         r#"<w:footnotes {W}><w:footnote w:id="0"><w:p/></w:footnote><w:footnote w:id="2"><w:p>{}</w:p></w:footnote></w:footnotes>"#,
         run("Its source.")
     );
-    let expected = "Claim[^2]\n\nbefore\nbox\nafter\n\n| outer inner |\n|---|\n\n[^2]: Its source.\n\n";
+    let expected = "Claim[^2]\n\n[^2]: Its source.\n\nbefore\nbox\nafter\n\n| outer inner |\n|---|\n\n";
     assert_eq!(
         text(Format::Docx, &archive(&[("word/document.xml", &document), ("word/footnotes.xml", &notes)])),
         expected
@@ -462,4 +462,36 @@ fn cells_in_controls_are_read_and_hidden_text_is_not() {
     let document = format!("<w:document {W}><w:body>{}</w:body></w:document>", body.concat());
     let expected = "| one | two |\n|---|---|\n\nseen too\n\n東\n\n";
     assert_eq!(text(Format::Docx, &archive(&[("word/document.xml", &document)])), expected);
+}
+
+#[test]
+fn what_stands_beside_the_text_of_a_word_document_is_read_where_it_belongs() {
+    let of = "http://schemas.openxmlformats.org/officeDocument/2006/relationships";
+    let relation = |(kind, target): &(&str, &str)| format!("<Relationship Type=\"{of}/{kind}\" Target=\"{target}\"/>");
+    let relations =
+        [("header", "h1.xml"), ("header", "h2.xml"), ("footer", "f1.xml"), ("footer", "f2.xml"), ("comments", "c.xml")];
+    let relations = format!("<Relationships>{}</Relationships>", relations.iter().map(relation).collect::<String>());
+    let paragraph = |text: &str| format!("<w:p><w:r><w:t>{text}</w:t></w:r></w:p>");
+    let part = |element: &str, text: &str| format!("<w:{element} {W}>{}</w:{element}>", paragraph(text));
+    let body = [
+        "<w:p><w:pPr><w:numPr/></w:pPr><w:r><w:t>oil</w:t></w:r><w:r><w:commentReference w:id=\"0\"/></w:r></w:p>"
+            .to_owned(),
+        paragraph("End."),
+    ];
+    let document = format!("<w:document {W}><w:body>{}</w:body></w:document>", body.concat());
+    let comments = format!("<w:comments {W}><w:comment w:id=\"0\">{}</w:comment></w:comments>", paragraph("# Which?"));
+    let bytes = archive(&[
+        ("word/_rels/document.xml.rels", &relations),
+        ("word/h1.xml", &part("hdr", "Reference HX-4711")),
+        ("word/h2.xml", &part("hdr", "Reference HX-4711")),
+        ("word/f1.xml", &part("ftr", "12")),
+        ("word/f2.xml", &part("ftr", "Draft")),
+        ("word/c.xml", &comments),
+        ("word/document.xml", &document),
+    ]);
+    assert_eq!(text(Format::Docx, &bytes), "Reference HX-4711\n\nDraft\n\n- oil\n\n\\# Which?\n\nEnd.\n\n");
+    // One with a password is a file of another format.
+    let name: Vec<u8> = "EncryptedPackage".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let locked = [b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1".as_slice(), &[0; 600], &name].concat();
+    assert_eq!(read(Format::Docx, &locked), Err(Unreadable::Encrypted));
 }
