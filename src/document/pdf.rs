@@ -92,7 +92,7 @@ fn line(page: &str) -> String {
     for line in page.lines() {
         let mut words = line.split_whitespace().map(letters).filter(|word| !word.is_empty());
         let Some(first) = words.next() else { continue };
-        let is_parted = out.strip_suffix('-').is_some_and(|before| before.ends_with(char::is_lowercase));
+        let is_parted = out.strip_suffix(['-', '\u{ad}']).is_some_and(|before| before.ends_with(char::is_lowercase));
         if is_parted && first.starts_with(char::is_lowercase) {
             out.pop();
         } else if !out.is_empty() {
@@ -118,8 +118,6 @@ fn letters(word: &str) -> String {
             'ﬃ' => out.push_str("ffi"),
             'ﬄ' => out.push_str("ffl"),
             'ﬅ' | 'ﬆ' => out.push_str("st"),
-            // A hyphen that is only shown at the end of a line.
-            '\u{ad}' => {}
             c if c.is_control() => {}
             c => out.push(c),
         }

@@ -495,3 +495,12 @@ fn what_stands_beside_the_text_of_a_word_document_is_read_where_it_belongs() {
     let locked = [b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1".as_slice(), &[0; 600], &name].concat();
     assert_eq!(read(Format::Docx, &locked), Err(Unreadable::Encrypted));
 }
+
+#[test]
+fn hyphens_that_are_shown_only_where_a_line_ends_part_no_words() {
+    assert_eq!(shown("<p>Hafen&shy;be\u{ad}hörde &#173;x"), "Hafenbehörde x");
+    let document = format!(
+        "<w:document {W}><w:body><w:p><w:r><w:t>Hafen\u{ad}be</w:t><w:softHyphen/><w:t>hörde</w:t></w:r></w:p></w:body></w:document>"
+    );
+    assert_eq!(text(Format::Docx, &archive(&[("word/document.xml", &document)])), "Hafenbehörde\n\n");
+}
