@@ -26,6 +26,9 @@ const KNOWN: [&[u8]; 3] = [b"MacRomanEncoding", b"MacExpertEncoding", b"WinAnsiE
 /// Objects of a document at most (ISO 32000-1, C.2).
 const MOST_OBJECTS: u32 = 8_388_607;
 
+/// Signs of a font at most.
+const MOST_SIGNS: i64 = 1 << 16;
+
 /// The file with a new table of its objects, which are looked for; `None` if that is of no use.
 pub(super) fn with_table(bytes: &[u8]) -> Option<Vec<u8>> {
     // Places count from here.
@@ -63,9 +66,7 @@ fn head(bytes: &[u8]) -> Option<(usize, u32, u16)> {
     let generation = digits(bytes);
     let before = bytes[..generation].trim_ascii_end();
     let number = digits(before);
-    let (Some(number_of), Some(generation_of)) = (parsed(&before[number..]), parsed(&bytes[generation..])) else {
-        return None;
-    };
+    let (number_of, generation_of) = (parsed(&before[number..])?, parsed(&bytes[generation..])?);
     (number_of <= MOST_OBJECTS && before.len() < generation).then_some((number, number_of, generation_of))
 }
 
@@ -157,6 +158,7 @@ fn standard() -> Vec<Object> {
 /// A table of widths that names each: the reader passes over what holds for several (`first last width`).
 fn one_by_one(widths: &mut Vec<Object>) {
     let mut out = Vec::new();
+    let mut left = MOST_SIGNS;
     let mut rest = widths.as_slice();
     loop {
         rest = match rest {
@@ -165,8 +167,9 @@ fn one_by_one(widths: &mut Vec<Object>) {
                 rest
             }
             [Object::Integer(first), Object::Integer(last), width, rest @ ..] => {
-                let count = (last - first + 1).clamp(0, 1 << 16) as usize;
-                out.extend([Object::Integer(*first), Object::Array(vec![width.clone(); count])]);
+                let count = last.saturating_sub(*first).saturating_add(1).clamp(0, left);
+                left -= count;
+                out.extend([Object::Integer(*first), Object::Array(vec![width.clone(); count as usize])]);
                 rest
             }
             _ => break,

@@ -43,11 +43,11 @@ pub(super) struct Page {
 impl Page {
     /// The text, a line of the page on each line.
     pub(super) fn text(mut self) -> String {
-        self.end_line();
+        self.finish_line();
         self.text
     }
 
-    fn end_line(&mut self) {
+    fn finish_line(&mut self) {
         let mut line = std::mem::take(&mut self.line);
         let is_leftward = line.iter().any(|sign| kind(&sign.text) == Kind::Leftward);
         if is_leftward {
@@ -79,7 +79,7 @@ impl OutputDev for Page {
     ) -> Result<(), OutputError> {
         let em = (at.m11 * size).hypot(at.m12 * size);
         // A sign without a size is not seen.
-        if !(em > 0.0) {
+        if em.is_nan() || em <= 0.0 {
             return Ok(());
         }
         let way = (at.m11 * size / em, at.m12 * size / em);
@@ -91,7 +91,7 @@ impl OutputDev for Page {
         if let Some(last) = self.line.last().filter(|_| self.begins) {
             let is_turned = way.0 * last.way.0 + way.1 * last.way.1 < STRAIGHT;
             if is_turned || (across - last.across).abs() > LINE * height.max(last.height) {
-                self.end_line();
+                self.finish_line();
             } else {
                 is_apart = start > last.end + SPACE * em || start < last.end - BACK * em;
             }
@@ -156,9 +156,9 @@ fn as_read<'a>(parts: &[&'a str]) -> Vec<&'a str> {
     let is_mostly_leftward = count(Kind::Leftward) >= count(Kind::Rightward);
     let of_line = if is_mostly_leftward { Kind::Leftward } else { Kind::Rightward };
     // What stands between the digits of a number belongs to it.
-    for n in 1..parts.len().saturating_sub(1) {
+    for (n, part) in parts.iter().enumerate().take(parts.len().saturating_sub(1)).skip(1) {
         let is_between = kinds[n - 1] == Kind::Number && kinds[n + 1] == Kind::Number;
-        if is_between && parts[n] != " " {
+        if is_between && *part != " " {
             kinds[n] = Kind::Number;
         }
     }

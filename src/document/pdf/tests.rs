@@ -1,5 +1,5 @@
 use note::Format;
-use pdf_extract::{Document, EncryptionState, EncryptionVersion, Object, Permissions, Stream, dictionary};
+use pdf_extract::{Dictionary, Document, EncryptionState, EncryptionVersion, Object, Permissions, Stream, dictionary};
 
 use super::line;
 use crate::Unreadable;
@@ -7,12 +7,14 @@ use crate::tests::{read, text};
 
 const WIN: &str = "WinAnsiEncoding";
 
-/// A document of pages that these programs draw, in a font of this encoding.
-fn drawn(programs: &[String], encoding: impl Into<Object>) -> Document {
+fn helvetica(encoding: impl Into<Object>) -> Dictionary {
+    dictionary! { "Type" => "Font", "Subtype" => "Type1", "BaseFont" => "Helvetica", "Encoding" => encoding }
+}
+
+/// A document of pages that these programs draw in this font.
+fn drawn(programs: &[String], font: Dictionary) -> Document {
     let mut pdf = Document::with_version("1.5");
     let parent = pdf.new_object_id();
-    let font =
-        dictionary! { "Type" => "Font", "Subtype" => "Type1", "BaseFont" => "Helvetica", "Encoding" => encoding };
     let font = pdf.add_object(font);
     let resources = pdf.add_object(dictionary! { "Font" => dictionary! { "F1" => font } });
     let mut kids = Vec::new();
@@ -35,7 +37,7 @@ fn drawn(programs: &[String], encoding: impl Into<Object>) -> Document {
 fn pdf(pages: &[&str]) -> Document {
     let lines = |page: &&str| page.lines().map(|line| format!("({line}) Tj T*\n")).collect::<String>();
     let program = |page| format!("BT /F1 12 Tf 14 TL 50 700 Td {}ET", lines(page));
-    drawn(&pages.iter().map(program).collect::<Vec<_>>(), WIN)
+    drawn(&pages.iter().map(program).collect::<Vec<_>>(), helvetica(WIN))
 }
 
 fn saved(mut pdf: Document) -> Vec<u8> {
@@ -46,7 +48,7 @@ fn saved(mut pdf: Document) -> Vec<u8> {
 
 /// What is read of a page that a program draws.
 fn page(program: &str) -> String {
-    text(Format::Pdf, &saved(drawn(&[program.to_owned()], WIN))).trim_end().to_owned()
+    text(Format::Pdf, &saved(drawn(&[program.to_owned()], helvetica(WIN)))).trim_end().to_owned()
 }
 
 #[test]
@@ -150,16 +152,37 @@ fn fonts_of_any_encoding_are_read() {
         (base(WIN).into(), "® b"),
     ];
     for (encoding, expected) in cases {
-        let bytes = saved(drawn(&["BT /F1 12 Tf (\\256 a) Tj ET".to_owned()], encoding.clone()));
+        let bytes = saved(drawn(&["BT /F1 12 Tf (\\256 a) Tj ET".to_owned()], helvetica(encoding.clone())));
         assert_eq!(read(Format::Pdf, &bytes).unwrap(), (format!("{expected}\n"), None), "{encoding:?}");
     }
+}
+
+#[test]
+fn widths_that_hold_for_several_letters_are_read() {
+    let letters = "begincmap 1 begincodespacerange <0000> <ffff> endcodespacerange 1 beginbfrange <0041> <005a> <0041> \
+                   endbfrange endcmap";
+    let inner =
+        dictionary! { "Type" => "Font", "Subtype" => "CIDFontType2", "W" => vec![65.into(), 90.into(), 500.into()] };
+    let font = dictionary! {
+        "Type" => "Font", "Subtype" => "Type0", "BaseFont" => "F", "Encoding" => "Identity-H",
+        "ToUnicode" => 99_u32, "DescendantFonts" => vec![inner.into()],
+    };
+    let program = "BT /F1 12 Tf 72 700 Td <004100420043> Tj 18 0 Td <0044> Tj 12 0 Td <0045> Tj ET".to_owned();
+    let mut pdf = drawn(&[program], font);
+    let letters = pdf.add_object(Stream::new(dictionary! {}, letters.as_bytes().to_vec()));
+    for object in pdf.objects.values_mut().filter_map(|object| object.as_dict_mut().ok()) {
+        if object.has(b"ToUnicode") {
+            object.set("ToUnicode", letters);
+        }
+    }
+    assert_eq!(read(Format::Pdf, &saved(pdf)).unwrap(), ("ABCD E\n".to_owned(), None));
 }
 
 #[test]
 fn pages_that_cannot_be_read_are_not_said_to_be_scanned() {
     let programs = ["BT /F1 12 Tf (one) Tj ET", "BT (no font) Tj ET"].map(str::to_owned);
     for (programs, expected) in [(&programs[..], "1 of its 2"), (&programs[1..], "1 of its 1")] {
-        let remark = read(Format::Pdf, &saved(drawn(programs, WIN))).unwrap().1;
+        let remark = read(Format::Pdf, &saved(drawn(programs, helvetica(WIN)))).unwrap().1;
         assert_eq!(remark, Some(format!("{expected} pages cannot be read in full")));
     }
 }
