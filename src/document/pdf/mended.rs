@@ -162,7 +162,7 @@ fn one_by_one(widths: &mut Vec<Object>) {
     let mut rest = widths.as_slice();
     loop {
         rest = match rest {
-            [first, list @ Object::Array(_), rest @ ..] => {
+            [first, list @ (Object::Array(_) | Object::Reference(_)), rest @ ..] => {
                 out.extend([first.clone(), list.clone()]);
                 rest
             }
