@@ -64,12 +64,12 @@ impl Convert for Converter {
         command.args([CHILD, format.name(), &most.to_string()]).env_clear().current_dir("/");
         command.stdin(file).stdout(Stdio::piped()).stderr(Stdio::piped());
         let ended = || io::Error::other("the thread that has documents converted has ended");
-        converted(self.errands.run(move || command.spawn()).ok_or_else(ended)??, most)
+        converted(self.errands.run(move || command.spawn()).ok_or_else(ended)??, most, SILENT)
     }
 }
 
-/// What a child that converts a document gives.
-fn converted(mut child: Child, most: u64) -> Answer {
+/// What a child that converts a document gives until it ends, or writes nothing for as long as `silent`.
+fn converted(mut child: Child, most: u64, silent: Duration) -> Answer {
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
     let (read, parts) = mpsc::channel();
     let reader = move || {
@@ -88,7 +88,7 @@ fn converted(mut child: Child, most: u64) -> Answer {
     thread::Builder::new().name("document".to_owned()).spawn(reader).inspect_err(|_| drop(child.kill()))?;
     let mut bytes = Vec::new();
     let remark = loop {
-        match parts.recv_timeout(SILENT) {
+        match parts.recv_timeout(silent) {
             Ok(Ok(line)) => bytes.extend(line),
             Ok(Err(remark)) => break Some(remark),
             Err(_) => break None,
@@ -202,5 +202,19 @@ mod tests {
         // As good as one that the kernel does not let die: nobody waits for it at all.
         let mut ends = 0..20;
         assert!(ends.any(|_| killed(sleeps(), Duration::ZERO).is_err_and(|why| why.kind() == io::ErrorKind::TimedOut)));
+    }
+
+    #[test]
+    fn a_child_may_take_long_but_not_be_silent_for_long() {
+        let within = |script: &str| {
+            let mut child = Command::new("sh");
+            child.args(["-c", script]).stdout(Stdio::piped()).stderr(Stdio::piped());
+            converted(child.spawn().unwrap(), 100, Duration::from_millis(1500)).unwrap()
+        };
+        let slow = "for n in 1 2 3 4; do echo $n; sleep 0.5; done";
+        assert_eq!(within(&format!("{slow}; printf said >&2")), (b"1\n2\n3\n4\n".to_vec(), Some("said".to_owned())));
+        let (text, remark) = within("echo 1; printf 2; exec sleep 60");
+        assert_eq!(text, b"1\n");
+        assert!(remark.is_some_and(|remark| remark.contains("too long")));
     }
 }
