@@ -9,8 +9,19 @@ use crate::{Unreadable, front_matter, table_of};
 
 const FORMAT: &str = "Word document";
 
-/// Footnotes and endnotes: the kind of part and the element that hold them, and what tells their numbers apart.
-const NOTES: [(&str, &str, &str); 2] = [("footnotes", "footnote", ""), ("endnotes", "endnote", "e")];
+/// What stands outside the text and belongs to a place in it: the kind of part and the element that hold it, the element
+/// at that place, and what tells the numbers apart.
+const NOTES: [(&str, &str, &str, &str); 3] = [
+    ("footnotes", "footnote", "footnoteReference", ""),
+    ("endnotes", "endnote", "endnoteReference", "e"),
+    ("comments", "comment", COMMENT, "c"),
+];
+
+/// The place of a comment, where the page shows no number.
+const COMMENT: &str = "commentReference";
+
+/// Notes by their numbers: Markdown that follows the paragraph or the table where each belongs.
+type Notes = HashMap<String, String>;
 
 /// The most styles that a style is based on, one on the other.
 const MOST_BASES: usize = 16;
@@ -23,9 +34,12 @@ const TITLE: usize = 0;
 
 /// The document as Markdown.
 pub(super) fn markdown(bytes: &[u8], most: usize) -> Result<String, Unreadable> {
+    if is_encrypted(bytes) {
+        return Err(Unreadable::Encrypted);
+    }
     let mut package = Package::open(bytes, FORMAT, most)?;
-    let main = related(&mut package, "", "officeDocument", "word/document.xml");
-    let styles = related(&mut package, &main, "styles", "word/styles.xml");
+    let main = related(&mut package, "", "officeDocument", "word/document.xml").swap_remove(0);
+    let styles = related(&mut package, &main, "styles", "word/styles.xml").swap_remove(0);
     // Parts other than the text may lack, or be broken.
     let levels = package.with_xml(&styles, |styles| levels(styles.root_element())).unwrap_or_default();
     let told = package.with_xml("docProps/core.xml", |core| {
@@ -36,34 +50,65 @@ pub(super) fn markdown(bytes: &[u8], most: usize) -> Result<String, Unreadable> 
     let document = package.xml(&main, &document)?;
     let body = document.descendants().find(|node| is(node, "body"));
     let title = title.filter(|title| !title.trim().is_empty()).or_else(|| written_title(body?, &levels));
-    let mut out = front_matter(title.as_deref(), author.as_deref());
-    body.into_iter().for_each(|body| blocks(body, &levels, &mut out));
-    for (kind_of_part, kind, of_kind) in NOTES {
-        let part = related(&mut package, &main, kind_of_part, &format!("word/{kind_of_part}.xml"));
-        package.with_xml(&part, |notes| {
-            end_list(&mut out);
-            for note in notes.root_element().children().filter(|node| is(node, kind)) {
-                let text = text(note).split_whitespace().collect::<Vec<_>>().join(" ");
-                if !text.is_empty() {
-                    out.push_str(&format!("[^{of_kind}{}]: {text}\n\n", attribute(note, "id").unwrap_or_default()));
-                }
-            }
-        });
+    let mut notes = Notes::new();
+    for (kind_of_part, kind, _, of_kind) in NOTES {
+        for part in related(&mut package, &main, kind_of_part, &format!("word/{kind_of_part}.xml")) {
+            package.with_xml(&part, |part| {
+                let parts = part.root_element().children().filter(|node| is(node, kind));
+                notes.extend(parts.filter_map(|node| note(node, of_kind)));
+            });
+        }
     }
+    let mut out = String::new();
+    for kind in ["header", "footer"] {
+        for part in related(&mut package, &main, kind, "") {
+            let text = package.with_xml(&part, |part| {
+                let mut text = String::new();
+                blocks(part.root_element(), &levels, &mut Notes::new(), &mut text);
+                end_list(&mut text);
+                text
+            });
+            // Each section names its own, which mostly say the same; or only the number of a page.
+            out.extend(text.filter(|text| text.contains(char::is_alphabetic) && !out.contains(text.as_str())));
+        }
+    }
+    out.insert_str(0, &front_matter(title.as_deref(), author.as_deref()));
+    body.into_iter().for_each(|body| blocks(body, &levels, &mut notes, &mut out));
     Ok(out)
 }
 
-/// The name of the part that another one, or the package itself, relates to as that kind; `usual` if it says none.
-fn related(package: &mut Package<'_>, from: &str, kind: &str, usual: &str) -> String {
+/// Whether a document is encrypted by a password: then it is no archive, but a file of the older format.
+fn is_encrypted(bytes: &[u8]) -> bool {
+    let name: Vec<u8> = "EncryptedPackage".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    bytes.starts_with(b"\xd0\xcf\x11\xe0") && bytes.windows(name.len()).any(|part| part == name)
+}
+
+/// A note's number and Markdown; `None` without text.
+fn note(node: Node<'_, '_>, of_kind: &str) -> Option<(String, String)> {
+    let text = text(node).split_whitespace().collect::<Vec<_>>().join(" ");
+    let number = format!("{of_kind}{}", attribute(node, "id").unwrap_or_default());
+    let shown = if is(&node, "comment") { begun(&text) } else { format!("[^{number}]: {text}") };
+    (!text.is_empty()).then(|| (number, format!("{shown}\n\n")))
+}
+
+/// The number of the note that belongs to this place.
+fn place(node: Node<'_, '_>) -> Option<String> {
+    let (.., of_kind) = NOTES.into_iter().find(|(_, _, place, _)| is(&node, place))?;
+    Some(format!("{of_kind}{}", attribute(node, "id").unwrap_or_default()))
+}
+
+/// The names of the parts that another one, or the package itself, relates to as that kind; `usual` if it says none.
+fn related(package: &mut Package<'_>, from: &str, kind: &str, usual: &str) -> Vec<String> {
     let (folder, name) = from.rsplit_once('/').unwrap_or(("", from));
     let of_kind = |node: &Node<'_, '_>| {
         attribute(*node, "Type").and_then(|full| full.rsplit('/').next()) == Some(kind)
             && attribute(*node, "TargetMode") != Some("External")
     };
-    let target = package.with_xml(&package::within(folder, &format!("_rels/{name}.rels")), |list| {
-        attribute(list.descendants().find(of_kind)?, "Target").map(|target| package::within(folder, target))
+    let targets = package.with_xml(&package::within(folder, &format!("_rels/{name}.rels")), |list| {
+        let targets = list.descendants().filter(of_kind).filter_map(|own| attribute(own, "Target"));
+        targets.map(|target| package::within(folder, target)).collect::<Vec<_>>()
     });
-    target.flatten().unwrap_or_else(|| usual.to_owned())
+    targets.filter(|targets| !targets.is_empty()).unwrap_or_else(|| vec![usual.to_owned()])
 }
 
 /// The document's title as its first paragraphs show it.
@@ -135,16 +180,25 @@ fn own_level(style: Node<'_, '_>) -> Option<usize> {
     by_name.map(|level| level.clamp(1, 6)).or_else(outline)
 }
 
-/// Writes paragraphs and tables in order, whatever they are wrapped in.
-fn blocks(parent: Node<'_, '_>, levels: &Levels, out: &mut String) {
+/// Writes paragraphs and tables in order, whatever they are wrapped in, each followed by its notes.
+fn blocks(parent: Node<'_, '_>, levels: &Levels, notes: &mut Notes, out: &mut String) {
     // No recursion: content controls may be nested to any depth.
     let mut waiting: Vec<Node<'_, '_>> = parent.children().rev().collect();
     while let Some(node) = waiting.pop() {
         match node.tag_name().name() {
             "p" => paragraph(node, levels, out),
             "tbl" => table(node, out),
-            "sdt" | "sdtContent" | "customXml" | "smartTag" => waiting.extend(node.children().rev()),
-            _ => {}
+            "sdt" | "sdtContent" | "customXml" | "smartTag" => {
+                waiting.extend(node.children().rev());
+                continue;
+            }
+            _ => continue,
+        }
+        for number in node.descendants().filter_map(place) {
+            if let Some(note) = notes.remove(&number) {
+                end_list(out);
+                out.push_str(&note);
+            }
         }
     }
 }
@@ -219,9 +273,8 @@ fn text(node: Node<'_, '_>) -> String {
             "tab" if part.parent_element().is_some_and(|run| is(&run, "r")) => out.push('\t'),
             "br" | "cr" => out.push('\n'),
             "noBreakHyphen" => out.push('-'),
-            "footnoteReference" => out.push_str(&format!("[^{}]", attribute(part, "id").unwrap_or_default())),
-            "endnoteReference" => out.push_str(&format!("[^e{}]", attribute(part, "id").unwrap_or_default())),
-            _ => {}
+            COMMENT => {}
+            _ => out.extend(place(part).map(|number| format!("[^{number}]"))),
         }
         waiting.extend(part.children().rev());
     }

@@ -72,8 +72,9 @@ struct Bounded<'a> {
 }
 
 impl Bounded<'_> {
-    /// Passes on as much as there is room for.
+    /// Passes on as much as there is room for, without hyphens that are shown only where a line ends: they part words.
     fn text(&mut self, text: &str) -> Result<Remark, Unreadable> {
+        let text = text.replace('\u{ad}', "");
         let end = text.floor_char_boundary(self.left);
         self.is_cut |= end < text.len();
         self.left -= end;

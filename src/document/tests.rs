@@ -1,8 +1,6 @@
 use std::io::{Cursor, Write as _};
 
 use note::Format;
-use pdf_extract::content::{Content, Operation};
-use pdf_extract::{Document, EncryptionState, EncryptionVersion, Object, Permissions, Stream, dictionary};
 use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
 
@@ -10,13 +8,13 @@ use crate::{Remark, Unreadable, convert};
 
 const MOST: usize = 1 << 20;
 
-fn read(format: Format, bytes: &[u8]) -> Result<(String, Remark), Unreadable> {
+pub(crate) fn read(format: Format, bytes: &[u8]) -> Result<(String, Remark), Unreadable> {
     let mut out = Vec::new();
     let remark = convert(format, bytes, MOST, &mut out)?;
     Ok((String::from_utf8(out).unwrap(), remark))
 }
 
-fn text(format: Format, bytes: &[u8]) -> String {
+pub(crate) fn text(format: Format, bytes: &[u8]) -> String {
     read(format, bytes).unwrap().0
 }
 
@@ -27,91 +25,6 @@ fn archive(parts: &[(&str, &str)]) -> Vec<u8> {
         zip.write_all(content.as_bytes()).unwrap();
     }
     zip.finish().unwrap().into_inner()
-}
-
-fn pdf(pages: &[&str]) -> Document {
-    let mut pdf = Document::with_version("1.5");
-    let parent = pdf.new_object_id();
-    let font = pdf.add_object(dictionary! { "Type" => "Font", "Subtype" => "Type1", "BaseFont" => "Courier" });
-    let resources = pdf.add_object(dictionary! { "Font" => dictionary! { "F1" => font } });
-    let mut kids = Vec::new();
-    for page in pages {
-        let mut operations = vec![
-            Operation::new("BT", vec![]),
-            Operation::new("Tf", vec!["F1".into(), 12.into()]),
-            Operation::new("TL", vec![14.into()]),
-            Operation::new("Td", vec![50.into(), 700.into()]),
-        ];
-        for line in page.lines() {
-            operations.push(Operation::new("Tj", vec![Object::string_literal(line)]));
-            operations.push(Operation::new("T*", vec![]));
-        }
-        operations.push(Operation::new("ET", vec![]));
-        let content = pdf.add_object(Stream::new(dictionary! {}, Content { operations }.encode().unwrap()));
-        kids.push(Object::from(pdf.add_object(dictionary! {
-            "Type" => "Page", "Parent" => parent, "Contents" => content, "Resources" => resources,
-            "MediaBox" => vec![0.into(), 0.into(), 595.into(), 842.into()],
-        })));
-    }
-    let count = kids.len() as i64;
-    pdf.objects.insert(parent, Object::Dictionary(dictionary! { "Type" => "Pages", "Kids" => kids, "Count" => count }));
-    let catalog = pdf.add_object(dictionary! { "Type" => "Catalog", "Pages" => parent });
-    pdf.trailer.set("Root", catalog);
-    pdf.trailer.set("ID", vec![Object::string_literal("one"), Object::string_literal("two")]);
-    pdf
-}
-
-fn saved(mut pdf: Document) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    pdf.save_to(&mut bytes).unwrap();
-    bytes
-}
-
-#[test]
-fn each_page_of_a_pdf_is_a_line() {
-    let bytes = saved(pdf(&["The lantern on the\npier burns whale oil, which is expen-\nsive.", "", "Page three."]));
-    let (text, remark) = read(Format::Pdf, &bytes).unwrap();
-    assert_eq!(text, "The lantern on the pier burns whale oil, which is expensive.\n\nPage three.\n");
-    assert_eq!(remark, None);
-}
-
-#[test]
-fn a_pdf_without_text_says_so() {
-    let (text, remark) = read(Format::Pdf, &saved(pdf(&["", ""]))).unwrap();
-    assert_eq!((text.as_str(), remark.is_some_and(|remark| remark.contains("scanned"))), ("\n\n", true));
-}
-
-#[test]
-fn a_pdf_with_a_password_is_encrypted_and_one_that_only_must_not_be_printed_is_read() {
-    let encrypted = |password: &str, is_own_object: bool| {
-        let mut pdf = pdf(&["secret words"]);
-        let version = EncryptionVersion::V2 {
-            document: &pdf,
-            owner_password: "owner",
-            user_password: password,
-            key_length: 128,
-            permissions: Permissions::empty(),
-        };
-        let state = EncryptionState::try_from(version).unwrap();
-        pdf.encrypt(&state).unwrap();
-        if !is_own_object {
-            let id = pdf.trailer.get(b"Encrypt").and_then(Object::as_reference).unwrap();
-            let own = pdf.objects.remove(&id).unwrap();
-            pdf.trailer.set("Encrypt", own);
-        }
-        pdf
-    };
-    assert_eq!(read(Format::Pdf, &saved(encrypted("no guess", true))), Err(Unreadable::Encrypted));
-    assert_eq!(text(Format::Pdf, &saved(encrypted("", true))), "secret words\n");
-    assert_eq!(read(Format::Pdf, &saved(encrypted("", false))), Err(Unreadable::Encrypted));
-}
-
-#[test]
-fn what_follows_the_end_of_a_pdf_is_passed_over() {
-    for tail in [100, 600, 5_000] {
-        let bytes = [saved(pdf(&["Page one."])), vec![0; tail]].concat();
-        assert_eq!(text(Format::Pdf, &bytes), "Page one.\n", "{tail}");
-    }
 }
 
 #[test]
@@ -271,7 +184,7 @@ fn a_word_document_is_read_once_and_with_its_notes() {
         r#"<w:footnotes {W}><w:footnote w:id="0"><w:p/></w:footnote><w:footnote w:id="2"><w:p>{}</w:p></w:footnote></w:footnotes>"#,
         run("Its source.")
     );
-    let expected = "Claim[^2]\n\nbefore\nbox\nafter\n\n| outer inner |\n|---|\n\n[^2]: Its source.\n\n";
+    let expected = "Claim[^2]\n\n[^2]: Its source.\n\nbefore\nbox\nafter\n\n| outer inner |\n|---|\n\n";
     assert_eq!(
         text(Format::Docx, &archive(&[("word/document.xml", &document), ("word/footnotes.xml", &notes)])),
         expected
@@ -385,12 +298,6 @@ proptest::proptest! {
         for format in [Format::Html, Format::Canvas, Format::Docx, Format::Epub] {
             let _ = read(format, &bytes);
         }
-    }
-
-    #[test]
-    fn any_page_becomes_one_line(page in "(?s).{0,200}") {
-        let line = crate::pdf::line(&page);
-        assert!(!line.contains(['\n', '\r']) && !line.contains("  "));
     }
 }
 
@@ -555,4 +462,45 @@ fn cells_in_controls_are_read_and_hidden_text_is_not() {
     let document = format!("<w:document {W}><w:body>{}</w:body></w:document>", body.concat());
     let expected = "| one | two |\n|---|---|\n\nseen too\n\n東\n\n";
     assert_eq!(text(Format::Docx, &archive(&[("word/document.xml", &document)])), expected);
+}
+
+#[test]
+fn what_stands_beside_the_text_of_a_word_document_is_read_where_it_belongs() {
+    let of = "http://schemas.openxmlformats.org/officeDocument/2006/relationships";
+    let relation = |(kind, target): &(&str, &str)| format!("<Relationship Type=\"{of}/{kind}\" Target=\"{target}\"/>");
+    let relations =
+        [("header", "h1.xml"), ("header", "h2.xml"), ("footer", "f1.xml"), ("footer", "f2.xml"), ("comments", "c.xml")];
+    let relations = format!("<Relationships>{}</Relationships>", relations.iter().map(relation).collect::<String>());
+    let paragraph = |text: &str| format!("<w:p><w:r><w:t>{text}</w:t></w:r></w:p>");
+    let part = |element: &str, text: &str| format!("<w:{element} {W}>{}</w:{element}>", paragraph(text));
+    let body = [
+        "<w:p><w:pPr><w:numPr/></w:pPr><w:r><w:t>oil</w:t></w:r><w:r><w:commentReference w:id=\"0\"/></w:r></w:p>"
+            .to_owned(),
+        paragraph("End."),
+    ];
+    let document = format!("<w:document {W}><w:body>{}</w:body></w:document>", body.concat());
+    let comments = format!("<w:comments {W}><w:comment w:id=\"0\">{}</w:comment></w:comments>", paragraph("# Which?"));
+    let bytes = archive(&[
+        ("word/_rels/document.xml.rels", &relations),
+        ("word/h1.xml", &part("hdr", "Reference HX-4711")),
+        ("word/h2.xml", &part("hdr", "Reference HX-4711")),
+        ("word/f1.xml", &part("ftr", "12")),
+        ("word/f2.xml", &part("ftr", "Draft")),
+        ("word/c.xml", &comments),
+        ("word/document.xml", &document),
+    ]);
+    assert_eq!(text(Format::Docx, &bytes), "Reference HX-4711\n\nDraft\n\n- oil\n\n\\# Which?\n\nEnd.\n\n");
+    // One with a password is a file of another format.
+    let name: Vec<u8> = "EncryptedPackage".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let locked = [b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1".as_slice(), &[0; 600], &name].concat();
+    assert_eq!(read(Format::Docx, &locked), Err(Unreadable::Encrypted));
+}
+
+#[test]
+fn hyphens_that_are_shown_only_where_a_line_ends_part_no_words() {
+    assert_eq!(shown("<p>Hafen&shy;be\u{ad}hörde &#173;x"), "Hafenbehörde x");
+    let document = format!(
+        "<w:document {W}><w:body><w:p><w:r><w:t>Hafen\u{ad}be</w:t><w:softHyphen/><w:t>hörde</w:t></w:r></w:p></w:body></w:document>"
+    );
+    assert_eq!(text(Format::Docx, &archive(&[("word/document.xml", &document)])), "Hafenbehörde\n\n");
 }

@@ -140,6 +140,9 @@ pub(super) struct ReadNote {
 
 /// Reads a note for a task; waits for the file system.
 pub(super) fn read_note(disk: &dyn Disk, pipeline: &NotePipeline, task: &Task) -> Result<ReadNote, Outcome> {
+    if task.trigger == Trigger::Rebuild {
+        disk.forget(&pipeline.root, &task.path);
+    }
     let text = disk.read(&pipeline.root, &task.path, pipeline.max_note_bytes).map_err(|error| match error {
         ReadError::Gone => Outcome::Gone,
         ReadError::ChangedWhileRead => Outcome::Unsettled,

@@ -20,7 +20,7 @@ use crate::read::{ReadError, file_stat, open_regular, read};
 pub const MOST_BYTES: u64 = 128 << 20;
 
 /// The version of how texts are converted and kept; a new number has all of them made again.
-const VERSION: u32 = 5;
+const VERSION: u32 = 6;
 
 /// Converts documents to Markdown, or to pages of plain text.
 pub trait Convert: Send + Sync {
@@ -117,6 +117,20 @@ impl Documents {
         Ok(FileText { bytes, stat, remark: head.remark })
     }
 
+    /// Has a document that was not read whole be converted again when it is read: the cause may have passed.
+    pub fn forget(&self, root: &Path, path: &VaultPath) {
+        if path.format().reading() != Reading::Converted {
+            return;
+        }
+        let Ok((_, stat)) = open_regular(root, path) else { return };
+        let place = (self.folder_of)(root).join(name(&stat));
+        let text = fs::read(&place).unwrap_or_default();
+        if head(&text).is_some_and(|(head, _)| head.remark.is_some()) {
+            // If it cannot be removed, it is what it was.
+            let _ = fs::remove_file(place);
+        }
+    }
+
     /// Removes the kept texts that belong to none of `files`, the files of the vault at `root`.
     pub fn sweep<'a>(&self, root: &Path, files: impl Iterator<Item = (&'a VaultPath, &'a FileStat)>) {
         // Most vaults have no documents, and so no folder.
@@ -148,11 +162,16 @@ fn hash(mut file: &File) -> Result<[u8; 32], ReadError> {
 /// The kept text of a file, if it belongs to the file as it is now, read in this format and cut to `most` bytes.
 fn kept(place: &Path, (format, most): (Format, u64), file: &File, stat: FileStat) -> Option<FileText> {
     let bytes = fs::read(place).ok()?;
-    let end = bytes.iter().position(|b| *b == b'\n')?;
-    let head: Kept = serde_json::from_slice(&bytes[..end]).ok()?;
+    let (head, text) = head(&bytes)?;
     let is_of_it = head.version == VERSION && head.format == format.name() && head.most == most;
     let is_same = head.ctime_ns == stat.ctime_ns || hash(file).is_ok_and(|hash| hash == head.hash);
-    (is_of_it && is_same).then(|| FileText { bytes: bytes[end + 1..].to_vec(), stat, remark: head.remark })
+    (is_of_it && is_same).then(|| FileText { bytes: text.to_vec(), stat, remark: head.remark })
+}
+
+/// The first line of a kept text, and the text.
+fn head(kept: &[u8]) -> Option<(Kept, &[u8])> {
+    let end = kept.iter().position(|b| *b == b'\n')?;
+    Some((serde_json::from_slice(&kept[..end]).ok()?, &kept[end + 1..]))
 }
 
 /// Puts a text in its place, whole or not at all.

@@ -6,7 +6,7 @@
 
 use std::ffi::OsStr;
 use std::fs::File;
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
 use std::sync::mpsc;
@@ -22,14 +22,14 @@ use super::landlock::{Rules, restrict};
 /// The first argument of a child; no command of the program has this name.
 const CHILD: &str = "--convert-document";
 
-/// How long a document may take in all.
-const WITHIN: Duration = Duration::from_secs(40);
+/// How long a child may write nothing. This machine may be busy: what holds for the whole of a document is its processor time.
+const SILENT: Duration = Duration::from_secs(40);
 
 /// How long the end of a child that was killed is waited for. One that reads from a file system that hangs does not end.
 const DEAD_WITHIN: Duration = Duration::from_secs(5);
 
 /// Processor time of a child, in seconds, and its address space, in bytes: the file itself, what it unpacks to, its text.
-const MOST_SECONDS: u64 = 30;
+const MOST_SECONDS: u64 = 300;
 const MOST_MEMORY: u64 = 1 << 30;
 
 /// Most bytes of what a child says about a document.
@@ -64,32 +64,39 @@ impl Convert for Converter {
         command.args([CHILD, format.name(), &most.to_string()]).env_clear().current_dir("/");
         command.stdin(file).stdout(Stdio::piped()).stderr(Stdio::piped());
         let ended = || io::Error::other("the thread that has documents converted has ended");
-        converted(self.errands.run(move || command.spawn()).ok_or_else(ended)??, most)
+        converted(self.errands.run(move || command.spawn()).ok_or_else(ended)??, most, SILENT)
     }
 }
 
-/// What a child that converts a document gives.
-fn converted(mut child: Child, most: u64) -> Answer {
+/// What a child that converts a document gives until it ends, or writes nothing for as long as `silent`.
+fn converted(mut child: Child, most: u64, silent: Duration) -> Answer {
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
-    let (read, text) = mpsc::sync_channel(1);
+    let (read, parts) = mpsc::channel();
     let reader = move || {
-        let (mut bytes, mut remark) = (Vec::new(), Vec::new());
         // What came before the pipe broke counts.
-        let _ = stdout.map(|out| out.take(most).read_to_end(&mut bytes));
+        if let Some(out) = stdout {
+            let mut out = BufReader::new(out.take(most));
+            let mut line = Vec::new();
+            while out.read_until(b'\n', &mut line).is_ok_and(|length| length > 0) {
+                let _ = read.send(Ok(std::mem::take(&mut line)));
+            }
+        }
+        let mut remark = Vec::new();
         let _ = stderr.map(|out| out.take(LONGEST_REMARK).read_to_end(&mut remark));
-        let _ = read.send((bytes, remark));
+        let _ = read.send(Err(remark));
     };
-    let started = thread::Builder::new().name("document".to_owned()).spawn(reader);
-    let in_time = started.is_ok().then(|| text.recv_timeout(WITHIN).ok()).flatten();
-    let was_late = in_time.is_none();
+    thread::Builder::new().name("document".to_owned()).spawn(reader).inspect_err(|_| drop(child.kill()))?;
+    let mut bytes = Vec::new();
+    let remark = loop {
+        match parts.recv_timeout(silent) {
+            Ok(Ok(line)) => bytes.extend(line),
+            Ok(Err(remark)) => break Some(remark),
+            Err(_) => break None,
+        }
+    };
+    let was_late = remark.is_none();
     let status = if was_late { killed(child, DEAD_WITHIN)? } else { child.wait()? };
-    started?;
-    let (bytes, remark) = match in_time {
-        Some(read) => read,
-        // The child's end closed the pipes.
-        None => text.recv().map_err(|_| io::Error::other("nobody read what the converter wrote"))?,
-    };
-    Ok(said(bytes, &String::from_utf8_lossy(&remark), status, was_late))
+    Ok(said(bytes, &String::from_utf8_lossy(&remark.unwrap_or_default()), status, was_late))
 }
 
 /// Kills a child; its exit status.
@@ -195,5 +202,19 @@ mod tests {
         // As good as one that the kernel does not let die: nobody waits for it at all.
         let mut ends = 0..20;
         assert!(ends.any(|_| killed(sleeps(), Duration::ZERO).is_err_and(|why| why.kind() == io::ErrorKind::TimedOut)));
+    }
+
+    #[test]
+    fn a_child_may_take_long_but_not_be_silent_for_long() {
+        let within = |script: &str| {
+            let mut child = Command::new("sh");
+            child.args(["-c", script]).stdout(Stdio::piped()).stderr(Stdio::piped());
+            converted(child.spawn().unwrap(), 100, Duration::from_millis(1500)).unwrap()
+        };
+        let slow = "for n in 1 2 3 4; do echo $n; sleep 0.5; done";
+        assert_eq!(within(&format!("{slow}; printf said >&2")), (b"1\n2\n3\n4\n".to_vec(), Some("said".to_owned())));
+        let (text, remark) = within("echo 1; printf 2; exec sleep 60");
+        assert_eq!(text, b"1\n");
+        assert!(remark.is_some_and(|remark| remark.contains("too long")));
     }
 }

@@ -37,6 +37,9 @@ pub(crate) trait Disk: Send + Sync {
     /// A note, or a document's text.
     fn read(&self, root: &Path, path: &VaultPath, max_bytes: u64) -> Result<FileText, ReadError>;
 
+    /// Has a document that was not read whole be converted again when it is read.
+    fn forget(&self, _root: &Path, _path: &VaultPath) {}
+
     /// A note's state.
     fn stat(&self, root: &Path, path: &VaultPath) -> Result<FileStat, ReadError>;
 }
@@ -88,6 +91,10 @@ impl Disk for FileSystem {
 
     fn read(&self, root: &Path, path: &VaultPath, max_bytes: u64) -> Result<FileText, ReadError> {
         self.documents.read(root, path, max_bytes)
+    }
+
+    fn forget(&self, root: &Path, path: &VaultPath) {
+        self.documents.forget(root, path);
     }
 
     fn stat(&self, root: &Path, path: &VaultPath) -> Result<FileStat, ReadError> {

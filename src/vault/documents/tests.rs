@@ -2,7 +2,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::*;
 
-/// Counts what it converts, and says how long it was.
+/// Counts what it converts, and says something of what is not `whole`.
 #[derive(Default)]
 struct Counting {
     calls: AtomicUsize,
@@ -18,7 +18,8 @@ impl Convert for Counting {
         let mut text = String::new();
         file.read_to_string(&mut text)?;
         text.truncate(most as usize);
-        Ok((format!("{} {text}", format.name()).into_bytes(), Some("said".to_owned())))
+        let remark = (!text.contains("whole")).then(|| "said".to_owned());
+        Ok((format!("{} {text}", format.name()).into_bytes(), remark))
     }
 }
 
@@ -135,6 +136,17 @@ fn what_is_kept_may_be_damaged_or_lost() {
             fs::write(entry.path(), damage).unwrap();
         }
         assert_eq!(place.text("a.pdf"), "pdf one", "{damage:?}");
+    }
+}
+
+#[test]
+fn what_was_not_read_whole_is_forgotten_when_a_user_wants_that() {
+    let place = Place::new(false);
+    for (name, calls) in [("part", 2), ("whole", 3)] {
+        fs::write(place.vault().join("a.pdf"), name).unwrap();
+        place.text("a.pdf");
+        place.documents.forget(&place.vault(), &path("a.pdf"));
+        assert_eq!((place.text("a.pdf"), place.calls()), (format!("pdf {name}"), calls));
     }
 }
 
