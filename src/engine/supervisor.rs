@@ -14,6 +14,7 @@ use super::error::CallError;
 use super::health::SLOW_TO_OPEN;
 use super::indexer::disk::Disk;
 use super::indexer::{self, Seed};
+use super::jobs::Ended;
 use super::pool::Pool;
 use super::rerank::Reranker;
 use super::runtime::{GenerationRuntime, config_of};
@@ -226,7 +227,8 @@ impl Supervisor {
         self.shared.indexers.remove(id);
         let Some(child) = self.children.get_mut(&id).filter(|_| died) else {
             // It may have begun a job after it was told to stop.
-            return self.shared.fail_jobs(id, "its indexer has ended");
+            let why = "its vault was taken away, renamed or configured otherwise";
+            return self.shared.end_jobs(id, Ended::Cancelled, why);
         };
         child.deaths = if child.opened.elapsed() > HEALTHY_AFTER { 1 } else { child.deaths.saturating_add(1) };
         let pause = (REOPEN_FIRST * 2_u32.saturating_pow(child.deaths.min(16) - 1)).min(REOPEN_LONGEST);
