@@ -106,8 +106,8 @@ pub(super) struct Supervisor {
     pub(super) children: BTreeMap<u64, Child>,
     next_id: u64,
     asleep: Duration,
-    /// The state that subscribers were told last.
-    announced: RunState,
+    /// The state that subscribers were told last, unless they are to be told anew.
+    announced: Option<RunState>,
 }
 
 impl Supervisor {
@@ -120,7 +120,7 @@ impl Supervisor {
             children: BTreeMap::new(),
             next_id: 0,
             asleep: time_asleep(),
-            announced: RunState::Starting,
+            announced: Some(RunState::Starting),
         }
     }
 
@@ -178,6 +178,7 @@ impl Supervisor {
             }
             Event::Reload { config, done } => {
                 self.reload(&config);
+                self.announced = None;
                 // The caller may have stopped waiting.
                 let _ = done.send(());
             }
@@ -217,7 +218,7 @@ impl Supervisor {
             }
         }
         let (state, _) = self.shared.state();
-        if std::mem::replace(&mut self.announced, state) != state {
+        if self.announced.replace(state) != Some(state) {
             self.shared.feed.notify(Notice::State { state });
         }
     }

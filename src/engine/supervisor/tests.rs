@@ -327,6 +327,16 @@ fn when_the_supervisor_dies_the_engine_ends_and_says_so() {
 }
 
 #[test]
+fn a_reload_is_told_though_the_state_is_the_same() {
+    let world = World::new(1, None);
+    eventually("both are indexed", || world.is_idle());
+    let mut notices = world.handle().subscribe();
+    world.handle().reload_to((*world.handle().config()).clone());
+    let is_state = |notice: &Notice| matches!(notice, Notice::State { state: RunState::Idle });
+    eventually("it is told", || notices.try_recv().is_ok_and(|notice| is_state(&notice)));
+}
+
+#[test]
 fn a_job_over_a_vault_that_is_gone_fails_and_says_which() {
     let world = World::new(2, None);
     eventually("both are indexed", || world.is_idle());
