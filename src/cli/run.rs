@@ -11,6 +11,7 @@ use super::logging;
 use super::note::{clock, counts, named};
 use super::print::{Out, Styling, bold, columns, counted, cut_front, cyan, dim, millis, padded, printable, shown};
 use super::session::{CliFailure, Session};
+use super::status;
 use crate::daemon::config::{Config, ConfigErrors, Overrides};
 use crate::daemon::serve::bind::BindError;
 use crate::daemon::strange::Strange;
@@ -210,6 +211,9 @@ impl Reporter {
             counted(chunks, "chunk"),
             dim(format!("socket {}", shown(&status.socket)))
         ));
+        for vault in status.vaults.iter().filter(|vault| status::is_empty(vault)) {
+            self.line(&format!("  {}: {}", bold(printable(&vault.name)), status::NO_NOTE));
+        }
         for problem in &status.problems {
             self.line(&format!("  {}", printable(problem)));
         }

@@ -32,6 +32,9 @@ use rows::Rows;
 /// Most entries of a list; `--json` has all that the daemon reports.
 const SHOWN: usize = 3;
 
+/// What to say of a vault without a note.
+pub(super) const NO_NOTE: &str = "no note in it: is this the right folder, and is it there?";
+
 /// How the system says that a socket of the network is forbidden to a service.
 const NO_NETWORK: &str = "(os error 97)";
 
@@ -273,7 +276,7 @@ fn add_vault(vault: &VaultStatus, Status { problems, state, .. }: &Status, now: 
     let changed = vault.last_change.map_or(unchanged.to_owned(), |then| format!("changed {}", ago(now, then)));
     let size = if vault.index_bytes > 0 { format!(", {} on disk", bytes(vault.index_bytes)) } else { String::new() };
     if is_empty {
-        out.warn("", "no note in it: is this the right folder, and is it there?");
+        out.warn("", NO_NOTE);
     }
     let (notes, chunks) = (counted(vault.notes, "note"), counted(vault.chunks, "chunk"));
     let by = if vault.watch.is_empty() { String::new() } else { format!(", by {}", safe(&vault.watch)) };
@@ -323,7 +326,7 @@ fn add_vault(vault: &VaultStatus, Status { problems, state, .. }: &Status, now: 
 }
 
 /// Whether a vault was looked at and has nothing that could be found.
-fn is_empty(vault: &VaultStatus) -> bool {
+pub(super) fn is_empty(vault: &VaultStatus) -> bool {
     vault.notes == 0 && vault.pending == 0 && !vault.watch.is_empty()
 }
 

@@ -53,6 +53,9 @@ fn finding_and_reading() {
     assert!(said.starts_with(" 1. ") && said.contains(".md:"), "{said}");
     let (said, talk) = ran(&place, &["search", "--mode", "lexical", "zzqqxxyy"], 1);
     assert!(said.is_empty() && talk.contains("nothing found; try fewer or other words"), "{said}{talk}");
+    // Where meaning was asked, too, it is no advice.
+    let (_, talk) = ran(&place, &["search", "\"zzqqxxyy\" zzqqxxyy"], 1);
+    assert!(!talk.contains("--mode dense"), "{talk}");
     for nothing in ["tag:nosuch", "((("] {
         let (_, talk) = ran(&place, &["search", nothing], 1);
         assert!(talk.contains("nothing found") && !talk.contains("other words"), "{talk}");
