@@ -189,6 +189,24 @@ fn a_query_that_begins_with_a_hyphen_is_shown_its_place() {
 }
 
 #[test]
+fn options_of_grep_are_taken_as_grep_takes_them() {
+    let parsed = |line: &str| {
+        let cli = Cli::try_parse_from(["situated", "grep"].into_iter().chain(line.split(' ')));
+        let Command::Grep(grep) = cli.unwrap_or_else(|error| panic!("{line}: {error}")).command else {
+            panic!("{line}")
+        };
+        (grep.regexp, grep.pattern, grep.within)
+    };
+    for line in ["-n TODO tag:work", "-rnHE TODO tag:work", "TODO -in tag:work", "--line-number TODO tag:work"] {
+        assert_eq!(parsed(line), (None, Some("TODO".to_owned()), vec!["tag:work".to_owned()]), "{line}");
+    }
+    for line in ["-e -x tag:work", "tag:work -ne -x"] {
+        assert_eq!(parsed(line), (Some("-x".to_owned()), Some("tag:work".to_owned()), Vec::new()), "{line}");
+    }
+    assert!(Cli::try_parse_from(["situated", "grep", "-n"]).is_err());
+}
+
+#[test]
 fn notes_under_the_help_fit_a_narrow_terminal() {
     let mut waiting = vec![command()];
     while let Some(command) = waiting.pop() {
