@@ -1,6 +1,7 @@
 //! `situated run`: the daemon, and what a person at its terminal sees of it.
 
 use std::io;
+use std::path::Path;
 
 use indicatif::ProgressBar;
 
@@ -76,12 +77,16 @@ pub(super) fn run(args: Run, session: &mut Session) -> Result<u8, CliFailure> {
 
 /// The command line is wrong, not the configuration, if all that is wrong is about the folders that it names.
 fn refused(errors: ConfigErrors, overrides: &Overrides) -> CliFailure {
-    let is_typed =
-        |problem: &Problem| problem.file.is_none() && problem.key.as_ref().is_some_and(|key| key.starts_with("vault."));
+    let is_about_folders = |key: &String| key.starts_with("vault.") || ["data_dir", "serve.socket"].contains(&&**key);
+    let is_typed = |problem: &Problem| problem.file.is_none() && problem.key.as_ref().is_some_and(is_about_folders);
     if overrides.vaults.is_empty() || !errors.problems.iter().all(is_typed) {
         return errors.into();
     }
-    let said: Vec<String> = errors.problems.into_iter().map(|problem| problem.message).collect();
+    let mut said: Vec<String> = errors.problems.into_iter().map(|problem| problem.message).collect();
+    let words: Vec<_> = overrides.vaults.iter().map(|word| word.to_string_lossy()).collect();
+    if words.len() > 1 && Path::new(&words.join(" ")).is_dir() {
+        said.push(format!("a name with blanks stands in quotes: `situated run '{}'`", words.join(" ")));
+    }
     CliFailure::new(ConfigErrors::EXIT_CODE, said.join("\n"))
 }
 
