@@ -75,7 +75,8 @@ pub(super) fn run(args: Run, session: &mut Session) -> Result<u8, CliFailure> {
     Ok(exit::OK)
 }
 
-/// The command line is wrong, not the configuration, if all that is wrong is about the folders that it names.
+/// The command line is wrong, not the configuration, if all that is wrong is about the folders that it names, what of
+/// situated's own lies in them included.
 fn refused(errors: ConfigErrors, overrides: &Overrides) -> CliFailure {
     let is_about_folders = |key: &String| key.starts_with("vault.") || ["data_dir", "serve.socket"].contains(&&**key);
     let is_typed = |problem: &Problem| problem.file.is_none() && problem.key.as_ref().is_some_and(is_about_folders);
@@ -109,6 +110,7 @@ pub(super) fn follow(handle: &Handle, color: Styling) {
     use tokio::sync::broadcast::error::RecvError;
     let mut notices = handle.subscribe();
     let mut reporter = Reporter::new(Out::stdout(color), false);
+    logging::keep_off(&reporter.bar);
     // The engine may have become idle before we subscribed.
     if let Ok(status) = handle.status(None) {
         reporter.start(&status);
@@ -221,6 +223,9 @@ impl Reporter {
         }
         for problem in &status.problems {
             self.line(&format!("  {}", printable(problem)));
+        }
+        if !status.contexts.offers.is_empty() {
+            self.line("  a model waits for your yes: `situated contexts start`");
         }
     }
 
