@@ -289,7 +289,7 @@ fn model(facts: &Facts) -> Check {
 }
 
 fn key(provider: &ProviderFacts, uid: u32) -> Option<Check> {
-    let ProviderFacts { section, name, key, file } = provider;
+    let ProviderFacts { section, name, key, file, elsewhere } = provider;
     let id = "key";
     let whose = format!("the key of {name} (`{section}`)");
     let setting = format!("{section}.key_file");
@@ -321,7 +321,12 @@ fn key(provider: &ProviderFacts, uid: u32) -> Option<Check> {
         }
         Some(true) => Check::ok(id, format!("{whose} is in {}", key.place)),
         Some(false) => {
-            Check::warn(id, format!("{whose} is not in {}; a server of this machine may need none", key.place))
+            let then = if *elsewhere {
+                "a server of this machine may need none"
+            } else {
+                "unless the daemon has one, nothing is asked"
+            };
+            Check::warn(id, format!("{whose} is not in {}; {then}", key.place))
                 .remedy(format!("put it into a file with mode 0600, and name that in `{setting}`"))
         }
         None => Check::note(id, format!("{whose} comes from {}; {tells}", key.place)).remedy(ask),
