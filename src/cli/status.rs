@@ -18,6 +18,7 @@ use super::money::{estimated, spent};
 use super::print::{ago, bold, bytes, counted, grouped, millis, now, printable_lines, red, shown};
 use super::service::LETS_IT;
 use super::session::{CliFailure, Session, safe};
+use note::Format;
 use protocol::client::ClientError;
 use protocol::contexts::OfferedWork;
 use protocol::cost::CostReport;
@@ -320,8 +321,10 @@ fn add_vault(vault: &VaultStatus, Status { problems, state, .. }: &Status, now: 
     let count = vault.conflicts.len() as u64;
     let conflicts = vault.conflicts.iter().map(|path| safe(path));
     add_first(&format!("{} made by a sync conflict", counted(count, "copy")), count, conflicts, out);
-    let odd = vault.warned_notes.iter();
-    let odd = odd.map(|note| format!("{}:{}: {}", safe(&note.path), note.line, safe(&note.message)));
+    let mut odd: Vec<_> = vault.warned_notes.iter().collect();
+    // Of these the text is not found.
+    odd.sort_by_key(|note| !Format::is_converted(&note.path));
+    let odd = odd.into_iter().map(|note| format!("{}:{}: {}", safe(&note.path), note.line, safe(&note.message)));
     add_first(&format!("{} with something odd", counted(vault.warned, "note")), vault.warned, odd, out);
 }
 

@@ -21,6 +21,9 @@ const EARLIEST: i64 = 1_767_225_600;
 /// A file may be newer than now by this many seconds.
 const AHEAD: i64 = 300;
 
+/// Where notes of which something is to be said are named.
+const NAMED: &str = "`situated status --json` says which, and what";
+
 /// Judges all facts; with `full`, findings name the first few notes.
 pub(super) fn checks(facts: &Facts, full: bool) -> Vec<Check> {
     let mut found = vec![config(facts, full), daemon(facts)];
@@ -577,15 +580,13 @@ fn told(facts: &Facts) -> Vec<Check> {
             let count = counted(documents.len() as u64, "document");
             found.push(
                 Check::warn("notes", format!("`{}`: {count} whose text is not searched, or not all of it", vault.name))
-                    .because(format!("{}; `situated status` names them", first.message)),
+                    .because(format!("{}; {NAMED}", first.message)),
             );
         }
         let odd = vault.warned.saturating_sub(documents.len() as u64);
         if odd > 0 {
             let finding = format!("`{}`: {} with something odd, mostly front matter", vault.name, counted(odd, "note"));
-            found.push(
-                Check::note("notes", finding).because("they are indexed all the same; `situated status` names them"),
-            );
+            found.push(Check::note("notes", finding).because(format!("they are indexed all the same; {NAMED}")));
         }
     }
     found
