@@ -173,7 +173,10 @@ fn rows(Report { status, cost, jobs }: &Report, now: i64) -> Rows {
         supervisor => format!("kept by {}", safe(supervisor)),
     };
     let memory = if status.rss_bytes > 0 { format!(", {} of memory", bytes(status.rss_bytes)) } else { String::new() };
-    let up = millis(status.uptime_s as f64 * 1000.0);
+    let up = match status.uptime_s {
+        seconds @ ..60 => format!("{seconds} s"),
+        seconds => millis(seconds as f64 * 1000.0),
+    };
     let about = format!("situated {}, process {}, {by}, up {up}{memory}", safe(&status.version), status.pid);
     out.add("daemon", &about);
     out.add("socket", &shown(&status.socket));
@@ -182,11 +185,11 @@ fn rows(Report { status, cost, jobs }: &Report, now: i64) -> Rows {
 
 /// What the kernel restricts the daemon to.
 fn sandbox(sandbox: &Sandbox) -> String {
-    let network = if sandbox.network { "" } else { ", and connect to nothing" };
+    let network = if sandbox.network { "open connections" } else { "connect to nothing" };
     let why = sandbox.why.as_ref().map_or_else(String::new, |why| format!(": {}", safe(why)));
     match sandbox.landlock {
         Enforcement::Full => {
-            format!("it can read the vaults, write to its own folders{network}; the kernel sees to it")
+            format!("it can read the vaults, write to its own folders, and {network}; the kernel sees to it")
         }
         Enforcement::Partial => format!("the kernel holds it to a part of its rules{why}"),
         Enforcement::None => format!("none{why}"),
