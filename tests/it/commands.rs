@@ -471,6 +471,7 @@ fn what_needs_the_store_waits_for_the_daemon_to_stop() {
     for arguments in [&["compact"][..], &["contexts", "export", file], &["contexts", "import", file]] {
         let (_, talk) = ran(&place, arguments, 75);
         assert!(talk.contains(&daemon.pid().to_string()) && talk.contains("situated stop"), "{talk}");
+        assert!(!talk.contains("vault add"), "what is said of a second daemon is no advice here: {talk}");
     }
     ran(&place, &["stop"], 0);
     daemon.wait_exit();
