@@ -134,6 +134,23 @@ pub(super) fn with_dashes(mut error: clap::Error, arguments: &[OsString]) -> cla
     error
 }
 
+/// The error with advice on a word too many, behind a name: without quotes, a shell makes several words of one with blanks.
+pub(super) fn in_quotes(mut error: clap::Error, arguments: &[OsString]) -> clap::Error {
+    let wrong = error.get(ContextKind::InvalidArg).map(ToString::to_string).unwrap_or_default();
+    if error.kind() == ErrorKind::UnknownArgument && !wrong.starts_with('-') {
+        let words = arguments.iter().filter_map(|argument| argument.to_str());
+        let mut asked = command();
+        for word in words {
+            asked = asked.find_subcommand(word).cloned().unwrap_or(asked);
+        }
+        if asked.get_positionals().next().is_some() {
+            let tip = "a name with blanks stands in quotes, as in 'My Notes'".to_owned();
+            error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+        }
+    }
+    error
+}
+
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {

@@ -130,8 +130,11 @@ fn completing(command: Command, asker: &Arc<Asker>) -> Command {
     below.into_iter().fold(command, |command, name| command.mut_subcommand(name, |below| completing(below, asker)))
 }
 
-/// The values that help shows as `one|other`.
+/// The values that help shows as `one|other`, and the assistants that are known.
 fn alternatives(arg: &Arg) -> Option<Vec<String>> {
+    if arg.get_id() == "client" {
+        return Some(super::mcp::clients().map(str::to_owned).collect());
+    }
     let shown =
         arg.get_value_names()?.first().filter(|shown| shown.contains('|') && **shown == *shown.to_lowercase())?;
     Some(shown.split('|').map(str::to_owned).collect())

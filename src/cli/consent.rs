@@ -7,8 +7,10 @@ use super::args::StartContexts;
 use super::confirm;
 use super::exit;
 use super::money::{estimated, minutes, tokens};
-use super::print::{bold, counted};
+use super::print::{bold, counted, yellow};
 use super::session::{CliFailure, Session, safe};
+use crate::daemon::config::Config;
+use ::provider::{KeyPlace, key_place};
 use context::cost::dollars;
 use protocol::contexts::{Estimate, Offer, OfferedWork, Offers, StartContextsRequest, StopContextsRequest};
 
@@ -25,6 +27,10 @@ pub(super) fn start(args: &StartContexts, session: &mut Session) -> Result<u8, C
     if !(args.dry_run && session.globals.json) {
         for offer in &offers.vaults {
             session.terms(described(offer, args.replace), !args.yes);
+        }
+        let config = session.config().map(|loaded| loaded.config).ok();
+        for why in config.iter().flat_map(|config| offers.vaults.iter().filter_map(|offer| keyless(offer, config))) {
+            session.terms(yellow(why), !args.yes);
         }
     }
     let asks = offers.vaults.iter().any(|offer| !offer.agreed || takes(offer, args.replace).any(|e| e.chunks > 0));
@@ -113,6 +119,22 @@ pub(super) fn leaves(offer: &Offer) -> String {
         Some(host) => format!("Leaves this machine: {}, to {}.", leaving(offer), safe(host)),
         None => "Nothing leaves this machine.".to_owned(),
     }
+}
+
+/// What to say if no key is found for what is offered. Only the daemon knows whether it was given one in another way.
+fn keyless(offer: &Offer, config: &Config) -> Option<String> {
+    offer.leaves_to.as_ref()?;
+    let section = match offer.what {
+        OfferedWork::Contexts => "context",
+        OfferedWork::Vectors => "embed",
+        OfferedWork::Reranking => "rerank",
+    };
+    let asked = config.providers().find(|asked| asked.section == section)?;
+    let KeyPlace { place, .. } = key_place(asked.whose, asked.key).filter(|key| key.found == Some(false))?;
+    Some(format!(
+        "There is no key in {place}: unless the daemon has one, nothing is asked. Put it into a file with mode 0600, and name \
+         that in `{section}.key_file`."
+    ))
 }
 
 /// What is sent to the model.

@@ -1,12 +1,13 @@
 //! `situated grep`: lines that match a regular expression, for a person under the name of each note, in a pipe as
 //! `FILE:LINE:TEXT`.
 
+use std::collections::VecDeque;
 use std::io;
 
 use super::args::{Grep, OpenIn};
 use super::exit;
 use super::open;
-use super::print::{Out, bold, counted, cyan, dim, green, link, mark, millis, pieces, printable, yellow};
+use super::print::{Out, bold, counted, cyan, dim, green, grouped, link, mark, millis, pieces, printable, yellow};
 use super::session::{CliFailure, Session, safe};
 use super::target::Served;
 use protocol::client::{Client, ClientError};
@@ -14,6 +15,10 @@ use protocol::grep::{GrepAnswer, GrepCase, GrepLine, GrepNote, GrepRequest, Grep
 
 /// `situated grep`.
 pub(super) fn run(args: Grep, session: &mut Session) -> Result<u8, CliFailure> {
+    if session.globals.verbose > 0 {
+        let why = "lines that do not match cannot be listed: `-v` would log more; `RUST_LOG=debug` does so for `grep`";
+        return Err(CliFailure::usage(why));
+    }
     let what = match (args.files, args.count) {
         (true, _) => GrepWhat::Notes,
         (_, true) => GrepWhat::Counts,
@@ -24,10 +29,12 @@ pub(super) fn run(args: Grep, session: &mut Session) -> Result<u8, CliFailure> {
         (_, true) => GrepCase::Sensitive,
         _ => GrepCase::Smart,
     };
+    let mut words: VecDeque<String> = args.regexp.into_iter().chain(args.pattern).chain(args.within).collect();
     let request = GrepRequest {
-        pattern: args.pattern,
+        // The parser of the arguments has refused a line without one.
+        pattern: words.pop_front().unwrap_or_default(),
         vault: args.vault.clone(),
-        within: args.within.join(" "),
+        within: words.make_contiguous().join(" "),
         case,
         fixed: args.fixed,
         word: args.word,
@@ -46,6 +53,10 @@ pub(super) fn run(args: Grep, session: &mut Session) -> Result<u8, CliFailure> {
     let code = if answer.notes.is_empty() { exit::NOTHING } else { exit::OK };
     if session.globals.json {
         session.json(reply.into_json())?;
+        return Ok(code);
+    }
+    // As grep's `-q`: a script asks whether there is such a line.
+    if session.globals.quiet && args.open.is_none() && args.open_in.is_none() {
         return Ok(code);
     }
     for warning in &answer.warnings {
@@ -89,14 +100,12 @@ fn summary(answer: &GrepAnswer, what: GrepWhat) -> String {
     let lines = counted(answer.lines, "line");
     let shown: u64 = answer.notes.iter().map(|note| note.lines.len() as u64).sum();
     let some = what == GrepWhat::Lines && shown < answer.lines;
-    let some = if some { format!(", {shown} of them shown") } else { String::new() };
+    let some = if some { format!(", {} of them shown", grouped(shown)) } else { String::new() };
     let more = if answer.truncated { ", and there may be more" } else { "" };
-    let time = millis(answer.took_ms);
+    let (time, searched) = (millis(answer.took_ms), grouped(answer.searched));
     match what {
-        GrepWhat::Notes => format!("\n{notes} of {} in {time}{more}", answer.searched),
-        GrepWhat::Lines | GrepWhat::Counts => {
-            format!("\n{lines} in {notes} of {}{some}, in {time}{more}", answer.searched)
-        }
+        GrepWhat::Notes => format!("\n{notes} of {searched} in {time}{more}"),
+        GrepWhat::Lines | GrepWhat::Counts => format!("\n{lines} in {notes} of {searched}{some}, in {time}{more}"),
     }
 }
 

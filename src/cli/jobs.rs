@@ -25,6 +25,9 @@ use protocol::status::{Status, StatusRequest};
 /// How often a running job is polled: often enough for a bar that moves, rarely enough to cost nothing.
 const LOOK: Duration = Duration::from_millis(100);
 
+/// How a bar looks whose total is not known.
+const COUNTER: &str = "{spinner:.cyan} {human_pos} notes  {msg}";
+
 /// Most failed notes that are listed; `--json` has all that the daemon reports.
 const SHOWN: usize = 10;
 
@@ -180,7 +183,7 @@ fn stopped(job: &Job, buys: bool) -> String {
 /// A progress bar on standard error; nothing at all if that is not a terminal.
 pub(super) fn bar(hidden: bool) -> ProgressBar {
     let target = if hidden { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
-    ProgressBar::with_draw_target(None, target)
+    ProgressBar::with_draw_target(None, target).with_style(style(COUNTER))
 }
 
 /// Updates a bar to a job's state; the style changes once the total is known.
@@ -199,7 +202,7 @@ pub(super) fn show(bar: &ProgressBar, job: &Job) {
             bar.set_length(total);
         }
         Some(_) => {}
-        None => bar.set_style(style("{spinner:.cyan} {human_pos} notes  {msg}")),
+        None => bar.set_style(style(COUNTER)),
     }
     bar.set_position(job.done);
     bar.set_message(safe(&job.phase));

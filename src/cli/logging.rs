@@ -2,10 +2,11 @@
 //! to the journal with fields if standard error is one, else to standard error. It also keeps a log file unless a
 //! person at a terminal sees the log, or a journal that this user can read keeps it.
 
-use std::io::{IsTerminal as _, Write as _};
+use std::io::{self, IsTerminal as _, Write};
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
+use indicatif::ProgressBar;
 use tracing_subscriber::filter::filter_fn;
 use tracing_subscriber::layer::{Layer as _, SubscriberExt as _};
 use tracing_subscriber::util::SubscriberInitExt as _;
@@ -20,6 +21,9 @@ use crate::service::logs::{self, FIELDS};
 
 /// The daemon's log file, if it has one.
 static FILE: OnceLock<Arc<LogFile>> = OnceLock::new();
+
+/// The bar of `run`, once it reports.
+static BAR: OnceLock<ProgressBar> = OnceLock::new();
 
 /// Where the daemon's log goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -98,7 +102,7 @@ pub(super) fn begin(cli: &Cli) {
     let file = file.flatten().map(|file| FILE.get_or_init(|| Arc::new(file)).clone());
     let ansi = !cli.globals.color.is_plain() && std::io::stderr().is_terminal();
     let stderr = lines.then(|| {
-        let layer = fmt::layer().with_writer(std::io::stderr).with_ansi(ansi);
+        let layer = fmt::layer().with_writer(|| BesideBar).with_ansi(ansi);
         // A journal records the time itself.
         let layer = if sinks.journal { layer.without_time().boxed() } else { layer.boxed() };
         // Whoever started the daemon at a terminal sees that it runs.
@@ -111,6 +115,26 @@ pub(super) fn begin(cli: &Cli) {
     drop(tracing_subscriber::registry().with(filter).with(stderr).with(file).with(journal).try_init());
     if let Some(trouble) = trouble {
         tracing::warn!("the log cannot be kept in {trouble}");
+    }
+}
+
+/// Keeps log lines from being written over a bar of the daemon, and the bar over them.
+pub(super) fn keep_off(bar: &ProgressBar) {
+    // There is one report for the process.
+    let _ = BAR.set(bar.clone());
+}
+
+/// Standard error, without the bar while a line is written.
+struct BesideBar;
+
+impl Write for BesideBar {
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        let write = || io::stderr().write(line);
+        BAR.get().map_or_else(write, |bar| bar.suspend(write))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        io::stderr().flush()
     }
 }
 

@@ -87,9 +87,14 @@ fn home() -> Result<PathBuf, CliFailure> {
     home.ok_or_else(|| CliFailure::usage("this user has no home folder, so no configuration can be found"))
 }
 
+/// The names of the assistants that are known.
+pub(super) fn clients() -> impl Iterator<Item = &'static str> {
+    clients::ALL.iter().map(|client| client.name)
+}
+
 fn known(name: &str) -> Result<&'static Client, CliFailure> {
     let Some(client) = clients::named(name) else {
-        let known: Vec<&str> = clients::ALL.iter().map(|client| client.name).collect();
+        let known: Vec<&str> = self::clients().collect();
         return Err(CliFailure::usage(format!(
             "`{name}` is not known; there are {}. Any other starts `{} mcp`",
             known.join(", "),

@@ -96,10 +96,20 @@ pub mod exit {
 }
 
 /// The arguments, or what to say instead of doing anything.
-fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Cli, clap::Error> {
-    let arguments: Vec<OsString> = arguments.collect();
-    let matches = args::command().try_get_matches_from(&arguments);
-    Cli::from_arg_matches(&matches.map_err(|error| args::with_dashes(error, &arguments))?)
+fn parse(arguments: &[OsString]) -> Result<Cli, clap::Error> {
+    let advised = |error| args::in_quotes(args::with_dashes(error, arguments), arguments);
+    Cli::from_arg_matches(&args::command().try_get_matches_from(arguments).map_err(advised)?)
+}
+
+/// The same. Where a live search `is_possible`, the program's name without a command starts one; a command without the
+/// one below it still says what there is.
+fn parse_or_live(arguments: &[OsString], is_possible: bool) -> Result<Cli, clap::Error> {
+    parse(arguments).or_else(|error| match error.kind() {
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand | ErrorKind::MissingSubcommand if is_possible => {
+            parse(&[arguments, &["live".into()]].concat()).or(Err(error))
+        }
+        _ => Err(error),
+    })
 }
 
 /// The program: arguments in, exit code out.
@@ -108,17 +118,10 @@ pub fn main() -> ExitCode {
         return code;
     }
     // Help and what is wrong with the arguments are printed before anybody has read them.
-    args::color(&std::env::args_os().collect::<Vec<_>>()).apply();
-    let parsed = parse(std::env::args_os()).or_else(|error| match error.kind() {
-        // On a terminal, the program's name without a command starts a live search.
-        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand | ErrorKind::MissingSubcommand
-            if live::is_possible() && std::env::args_os().all(|argument| argument != "--json") =>
-        {
-            parse(std::env::args_os().chain(["live".into()]))
-        }
-        _ => Err(error),
-    });
-    let cli = match parsed {
+    let arguments: Vec<OsString> = std::env::args_os().collect();
+    args::color(&arguments).apply();
+    let is_possible = live::is_possible() && arguments.iter().all(|argument| argument != "--json");
+    let cli = match parse_or_live(&arguments, is_possible) {
         Ok(cli) => cli,
         Err(error) => {
             // `--help | head` must die as quietly as everything else.

@@ -36,9 +36,16 @@ impl From<StoreError> for CliFailure {
 fn lock(loaded: &Loaded) -> Result<DataLock, CliFailure> {
     make_files_private();
     let lock = DataLock::acquire(&loaded.config.engine.data_dir).map_err(|error| {
-        let hint = "\nthe store can only be opened while no daemon runs; `situated stop`, then again";
-        let hint = if matches!(error, BindError::AlreadyRunning { .. }) { hint } else { "" };
-        CliFailure::new(error.exit_code(), format!("{error}{hint}"))
+        let said = match &error {
+            BindError::AlreadyRunning { running, .. } => {
+                let pid = running.as_ref().map_or_else(String::new, |running| format!(" (pid {})", running.pid));
+                format!(
+                    "a daemon runs{pid}, and the store can only be opened while none does; `situated stop`, then again"
+                )
+            }
+            _ => error.to_string(),
+        };
+        CliFailure::new(error.exit_code(), said)
     })?;
     engine::take_over(&loaded.config.engine.data_dir, &loaded.config.engine.vaults);
     Ok(lock)

@@ -1,6 +1,7 @@
 //! `situated run`: the daemon, and what a person at its terminal sees of it.
 
 use std::io;
+use std::path::Path;
 
 use indicatif::ProgressBar;
 
@@ -11,6 +12,7 @@ use super::logging;
 use super::note::{clock, counts, named};
 use super::print::{Out, Styling, bold, columns, counted, cut_front, cyan, dim, millis, padded, printable, shown};
 use super::session::{CliFailure, Session};
+use super::status;
 use crate::daemon::config::{Config, ConfigErrors, Overrides};
 use crate::daemon::serve::bind::BindError;
 use crate::daemon::strange::Strange;
@@ -73,14 +75,19 @@ pub(super) fn run(args: Run, session: &mut Session) -> Result<u8, CliFailure> {
     Ok(exit::OK)
 }
 
-/// The command line is wrong, not the configuration, if all that is wrong is about the folders that it names.
+/// The command line is wrong, not the configuration, if all that is wrong is about the folders that it names, what of
+/// situated's own lies in them included.
 fn refused(errors: ConfigErrors, overrides: &Overrides) -> CliFailure {
-    let is_typed =
-        |problem: &Problem| problem.file.is_none() && problem.key.as_ref().is_some_and(|key| key.starts_with("vault."));
+    let is_about_folders = |key: &String| key.starts_with("vault.") || ["data_dir", "serve.socket"].contains(&&**key);
+    let is_typed = |problem: &Problem| problem.file.is_none() && problem.key.as_ref().is_some_and(is_about_folders);
     if overrides.vaults.is_empty() || !errors.problems.iter().all(is_typed) {
         return errors.into();
     }
-    let said: Vec<String> = errors.problems.into_iter().map(|problem| problem.message).collect();
+    let mut said: Vec<String> = errors.problems.into_iter().map(|problem| problem.message).collect();
+    let words: Vec<_> = overrides.vaults.iter().map(|word| word.to_string_lossy()).collect();
+    if words.len() > 1 && Path::new(&words.join(" ")).is_dir() {
+        said.push(format!("a name with blanks stands in quotes: `situated run '{}'`", words.join(" ")));
+    }
     CliFailure::new(ConfigErrors::EXIT_CODE, said.join("\n"))
 }
 
@@ -103,6 +110,7 @@ pub(super) fn follow(handle: &Handle, color: Styling) {
     use tokio::sync::broadcast::error::RecvError;
     let mut notices = handle.subscribe();
     let mut reporter = Reporter::new(Out::stdout(color), false);
+    logging::keep_off(&reporter.bar);
     // The engine may have become idle before we subscribed.
     if let Ok(status) = handle.status(None) {
         reporter.start(&status);
@@ -210,8 +218,14 @@ impl Reporter {
             counted(chunks, "chunk"),
             dim(format!("socket {}", shown(&status.socket)))
         ));
+        for vault in status.vaults.iter().filter(|vault| status::is_empty(vault)) {
+            self.line(&format!("  {}: {}", bold(printable(&vault.name)), status::NO_NOTE));
+        }
         for problem in &status.problems {
             self.line(&format!("  {}", printable(problem)));
+        }
+        if !status.contexts.offers.is_empty() {
+            self.line("  a model waits for your yes: `situated contexts start`");
         }
     }
 

@@ -178,17 +178,19 @@ fn show<C: Call<Answer = SearchAnswer>>(
     if hits.is_empty() {
         let has_words = query.and_then(|query| index::search::parse(query, Date::default()).ok());
         let has_words = has_words.is_some_and(|parsed| parsed.has_text());
-        // What a condition leaves out is found in no other way either.
-        let is_left_out = warnings.iter().any(|warning| warning.starts_with("no note meets "));
+        let says = |what: &str| warnings.iter().any(|warning| warning.contains(what));
+        // What a condition leaves out, and what is not there, is found in no other way either.
+        let is_left_out = says("no note meets ") || says("has no note in it");
         let is_dense = asked.is_some_and(|(_, mode)| mode == Some(Mode::Dense));
         let hint = match has_words && !is_left_out {
             true if is_dense => "; try other words, or leave `--mode dense` out",
+            // Words and meaning were asked.
+            true if says("has a word of this query") => "; try fewer or other words",
             true => "; try fewer or other words, or `--mode dense` for meaning alone",
             false => "",
         };
         session.say(format!("nothing found{hint}"));
-        let is_told = warnings.iter().any(|why| why.contains("`situated resume`"));
-        let pause = if is_told { None } else { pause_told(client)? };
+        let pause = if says("`situated resume`") { None } else { pause_told(client)? };
         if let Some(pause) = pause {
             session.say(pause);
         }

@@ -18,6 +18,7 @@ use super::money::{estimated, spent};
 use super::print::{ago, bold, bytes, counted, grouped, millis, now, printable_lines, red, shown};
 use super::service::LETS_IT;
 use super::session::{CliFailure, Session, safe};
+use note::Format;
 use protocol::client::ClientError;
 use protocol::contexts::OfferedWork;
 use protocol::cost::CostReport;
@@ -31,6 +32,9 @@ use rows::Rows;
 
 /// Most entries of a list; `--json` has all that the daemon reports.
 const SHOWN: usize = 3;
+
+/// What to say of a vault without a note.
+pub(super) const NO_NOTE: &str = "no note in it: is this the right folder, and is it there?";
 
 /// How the system says that a socket of the network is forbidden to a service.
 const NO_NETWORK: &str = "(os error 97)";
@@ -169,7 +173,10 @@ fn rows(Report { status, cost, jobs }: &Report, now: i64) -> Rows {
         supervisor => format!("kept by {}", safe(supervisor)),
     };
     let memory = if status.rss_bytes > 0 { format!(", {} of memory", bytes(status.rss_bytes)) } else { String::new() };
-    let up = millis(status.uptime_s as f64 * 1000.0);
+    let up = match status.uptime_s {
+        seconds @ ..60 => format!("{seconds} s"),
+        seconds => millis(seconds as f64 * 1000.0),
+    };
     let about = format!("situated {}, process {}, {by}, up {up}{memory}", safe(&status.version), status.pid);
     out.add("daemon", &about);
     out.add("socket", &shown(&status.socket));
@@ -178,11 +185,11 @@ fn rows(Report { status, cost, jobs }: &Report, now: i64) -> Rows {
 
 /// What the kernel restricts the daemon to.
 fn sandbox(sandbox: &Sandbox) -> String {
-    let network = if sandbox.network { "" } else { ", and connect to nothing" };
+    let network = if sandbox.network { "open connections" } else { "connect to nothing" };
     let why = sandbox.why.as_ref().map_or_else(String::new, |why| format!(": {}", safe(why)));
     match sandbox.landlock {
         Enforcement::Full => {
-            format!("it can read the vaults, write to its own folders{network}; the kernel sees to it")
+            format!("it can read the vaults, write to its own folders, and {network}; the kernel sees to it")
         }
         Enforcement::Partial => format!("the kernel holds it to a part of its rules{why}"),
         Enforcement::None => format!("none{why}"),
@@ -273,7 +280,7 @@ fn add_vault(vault: &VaultStatus, Status { problems, state, .. }: &Status, now: 
     let changed = vault.last_change.map_or(unchanged.to_owned(), |then| format!("changed {}", ago(now, then)));
     let size = if vault.index_bytes > 0 { format!(", {} on disk", bytes(vault.index_bytes)) } else { String::new() };
     if is_empty {
-        out.warn("", "no note in it: is this the right folder, and is it there?");
+        out.warn("", NO_NOTE);
     }
     let (notes, chunks) = (counted(vault.notes, "note"), counted(vault.chunks, "chunk"));
     let by = if vault.watch.is_empty() { String::new() } else { format!(", by {}", safe(&vault.watch)) };
@@ -317,13 +324,15 @@ fn add_vault(vault: &VaultStatus, Status { problems, state, .. }: &Status, now: 
     let count = vault.conflicts.len() as u64;
     let conflicts = vault.conflicts.iter().map(|path| safe(path));
     add_first(&format!("{} made by a sync conflict", counted(count, "copy")), count, conflicts, out);
-    let odd = vault.warned_notes.iter();
-    let odd = odd.map(|note| format!("{}:{}: {}", safe(&note.path), note.line, safe(&note.message)));
+    let mut odd: Vec<_> = vault.warned_notes.iter().collect();
+    // Of these the text is not found.
+    odd.sort_by_key(|note| !Format::is_converted(&note.path));
+    let odd = odd.into_iter().map(|note| format!("{}:{}: {}", safe(&note.path), note.line, safe(&note.message)));
     add_first(&format!("{} with something odd", counted(vault.warned, "note")), vault.warned, odd, out);
 }
 
 /// Whether a vault was looked at and has nothing that could be found.
-fn is_empty(vault: &VaultStatus) -> bool {
+pub(super) fn is_empty(vault: &VaultStatus) -> bool {
     vault.notes == 0 && vault.pending == 0 && !vault.watch.is_empty()
 }
 

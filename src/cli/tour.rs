@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use super::args::Try;
 use super::exit;
 use super::note::{counts, meaning, print_steps};
-use super::print::{Out, bold, counted, cyan, dim, green, millis, now, padded, shown};
+use super::print::{Out, bold, counted, cyan, dim, green, millis, now, shown};
 use super::run::is_settled;
 use super::sample::FILES;
 use super::search::{Look, print_hit};
@@ -186,10 +186,8 @@ impl Tour {
     fn tell(&mut self, session: &mut Session, typed: Option<&mpsc::Receiver<String>>) -> Result<Value, CliFailure> {
         let mut silent = Out::silent();
         let out = if session.globals.json { &mut silent } else { &mut session.out };
-        out.line(format!(
-            "{}  a tour on a copy of a sample vault. Nothing of yours is read, nothing is kept.",
-            bold("situated try")
-        ))?;
+        let what = "a tour on a copy of a sample vault. Nothing of yours is read, nothing is kept.";
+        out.wrapped("", &format!("{}: {what}", bold("situated try")))?;
 
         chapter(1, "Start the daemon", out)?;
         let (mut client, status) = self.ready()?;
@@ -458,7 +456,7 @@ fn goodbye(kept: Option<&Path>, out: &mut Out) -> std::io::Result<()> {
         ("situated status", "is all well? does anything leave this machine?"),
         ("situated stop", &end),
     ] {
-        out.line(format!("  {}{}", padded(command, 26), dim(about)))?;
+        out.row("  ", command, 26, &dim(about))?;
     }
     Ok(())
 }

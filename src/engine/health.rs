@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::jobs::Ended;
 use super::runtime::{GenerationRuntime, config_of};
 use super::shared::{IndexerReport, Stage};
 use super::{Shared, VaultShared};
@@ -38,7 +39,12 @@ impl Shared {
 
     /// Fails the running parts of a vault whose indexer is gone, and tells of them.
     pub(super) fn fail_jobs(&self, vault: u64, why: &str) {
-        self.jobs.fail_all_of(vault, why).into_iter().for_each(|job| self.tell_job(Some(job)));
+        self.end_jobs(vault, Ended::Failed, why);
+    }
+
+    /// Ends them so.
+    pub(super) fn end_jobs(&self, vault: u64, ended: Ended, why: &str) {
+        self.jobs.end_all_of(vault, ended, why).into_iter().for_each(|job| self.tell_job(Some(job)));
     }
 
     /// Milliseconds since the engine started.

@@ -202,11 +202,11 @@ impl Jobs {
         })
     }
 
-    /// Fails the running parts of a vault whose indexer is gone.
+    /// Ends the running parts of a vault whose indexer is gone.
     #[must_use = "whoever waits for the jobs hears of their end by `Shared::tell_job`"]
-    pub(super) fn fail_all_of(&self, vault: u64, why: &str) -> Vec<Job> {
-        let failed = |number| self.end_part(number, vault, Ended::Failed, Some(why.to_owned()));
-        self.running_of(vault).into_iter().filter_map(failed).collect()
+    pub(super) fn end_all_of(&self, vault: u64, ended: Ended, why: &str) -> Vec<Job> {
+        let over = |number| self.end_part(number, vault, ended, Some(why.to_owned()));
+        self.running_of(vault).into_iter().filter_map(over).collect()
     }
 
     /// Adds contexts that were bought for a vault to the jobs that run meanwhile.

@@ -240,6 +240,19 @@ impl VaultShared {
         self.incomplete().map(|why| if hidden { plain() } else { why })
     }
 
+    /// What to say if it was looked at and has no note.
+    pub(super) fn without_notes(&self) -> Option<String> {
+        let is_empty = self.incomplete().is_none() && self.snapshot()?.notes().next().is_none();
+        let ask = || {
+            format!(
+                "vault `{}` has no note in it: is {} the right folder, and is it there?",
+                self.name,
+                self.path.display()
+            )
+        };
+        is_empty.then(ask)
+    }
+
     /// Why notes are missing while nobody has looked at the disk.
     pub(super) fn first_look(&self) -> String {
         format!("vault `{}` is being looked through for the first time: its notes are missing here", self.name)

@@ -14,6 +14,7 @@ use super::error::CallError;
 use super::health::SLOW_TO_OPEN;
 use super::indexer::disk::Disk;
 use super::indexer::{self, Seed};
+use super::jobs::Ended;
 use super::pool::Pool;
 use super::rerank::Reranker;
 use super::runtime::{GenerationRuntime, config_of};
@@ -105,8 +106,8 @@ pub(super) struct Supervisor {
     pub(super) children: BTreeMap<u64, Child>,
     next_id: u64,
     asleep: Duration,
-    /// The state that subscribers were told last.
-    announced: RunState,
+    /// The state that subscribers were told last, unless they are to be told anew.
+    announced: Option<RunState>,
 }
 
 impl Supervisor {
@@ -119,7 +120,7 @@ impl Supervisor {
             children: BTreeMap::new(),
             next_id: 0,
             asleep: time_asleep(),
-            announced: RunState::Starting,
+            announced: Some(RunState::Starting),
         }
     }
 
@@ -177,6 +178,7 @@ impl Supervisor {
             }
             Event::Reload { config, done } => {
                 self.reload(&config);
+                self.announced = None;
                 // The caller may have stopped waiting.
                 let _ = done.send(());
             }
@@ -216,7 +218,7 @@ impl Supervisor {
             }
         }
         let (state, _) = self.shared.state();
-        if std::mem::replace(&mut self.announced, state) != state {
+        if self.announced.replace(state) != Some(state) {
             self.shared.feed.notify(Notice::State { state });
         }
     }
@@ -226,7 +228,8 @@ impl Supervisor {
         self.shared.indexers.remove(id);
         let Some(child) = self.children.get_mut(&id).filter(|_| died) else {
             // It may have begun a job after it was told to stop.
-            return self.shared.fail_jobs(id, "its indexer has ended");
+            let why = "its vault was taken away, renamed or configured otherwise";
+            return self.shared.end_jobs(id, Ended::Cancelled, why);
         };
         child.deaths = if child.opened.elapsed() > HEALTHY_AFTER { 1 } else { child.deaths.saturating_add(1) };
         let pause = (REOPEN_FIRST * 2_u32.saturating_pow(child.deaths.min(16) - 1)).min(REOPEN_LONGEST);

@@ -133,9 +133,9 @@ pub enum Notice {
         /// Chunks in it.
         chunks: u64,
     },
-    /// The daemon's state changed.
+    /// The daemon's state changed, or it has read its configuration again: vaults may have come, gone or been renamed.
     State {
-        /// The new state.
+        /// The state.
         state: RunState,
     },
     /// A job began, moved on or ended.

@@ -126,7 +126,7 @@ pub struct VaultStatus {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub formats: BTreeMap<String, u64>,
     /// Files and folders that are left out: by the setting or file that says so (`exclude`, `templates`,
-    /// `old versions`, `.situatedignore`, `.gitignore`), or by the ending of what has no text (`.png`).
+    /// `old versions`, `installed packages`, `.situatedignore`, `.gitignore`), or by the ending of what has no text (`.png`).
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub left_out: BTreeMap<String, u64>,
     /// Notes that look like copies made by a sync conflict, at most 100.

@@ -7,7 +7,8 @@
 //! 3. the globs of the configuration (a `!glob` keeps what the files below would ignore);
 //! 4. Obsidian's settings: its folders of templates are ignored; and so are Logseq's folders of old versions;
 //! 5. `.situatedignore` and `.gitignore` of the entry's own folder, in this order, then those of the
-//!    folder above, up to the vault's root: the deeper file wins, and no git repository is needed.
+//!    folder above, up to the vault's root: the deeper file wins, and no git repository is needed;
+//! 6. folders into which package managers install what others wrote are ignored.
 //!
 //! Everything in an ignored folder is ignored. Ignore files outside the vault, such as git's global one, are not
 //! consulted: the vault's root is the border.
@@ -66,6 +67,11 @@ pub enum Why {
     /// A folder of old versions of Logseq's pages.
     #[error("it lies in Logseq's folder of old versions; `exclude = [\"!FOLDER\"]` has it indexed")]
     OldVersions,
+    /// A folder of installed packages.
+    #[error(
+        "it lies in a folder of installed packages; `!node_modules/` in a .situatedignore has such a folder indexed"
+    )]
+    Packages,
     /// A line of a `.situatedignore`.
     #[error("a .situatedignore names it or a folder it is in")]
     SituatedIgnore,
@@ -84,6 +90,7 @@ impl Why {
             Why::Excluded => "exclude",
             Why::Templates => "templates",
             Why::OldVersions => "old versions",
+            Why::Packages => "installed packages",
             Why::SituatedIgnore => SITUATED,
             Why::GitIgnore => GIT,
         }
@@ -130,6 +137,8 @@ const SITUATED: &str = ".situatedignore";
 const GIT: &str = ".gitignore";
 /// Where Logseq keeps what it or its synchronisation wrote over, in whatever folder its notes are.
 const OLD_VERSIONS: [&str; 2] = ["logseq/bak", "logseq/version-files"];
+/// Where npm and its like, and Python's installers (those of virtual environments too), put packages, readme files included.
+const PACKAGES: [&str; 2] = ["node_modules", "site-packages"];
 /// A larger ignore file is not read: no hand wrote it, and every path would be matched against it.
 const MAX_IGNORE_BYTES: u64 = 1 << 20;
 
@@ -243,7 +252,7 @@ impl Policy {
             }
             next = &rules.above;
         }
-        None
+        (is_dir && PACKAGES.iter().any(|folder| path.ends_with(folder))).then_some(Why::Packages)
     }
 
     fn holds_templates(&self, folder: &Path) -> bool {

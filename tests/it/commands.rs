@@ -53,6 +53,9 @@ fn finding_and_reading() {
     assert!(said.starts_with(" 1. ") && said.contains(".md:"), "{said}");
     let (said, talk) = ran(&place, &["search", "--mode", "lexical", "zzqqxxyy"], 1);
     assert!(said.is_empty() && talk.contains("nothing found; try fewer or other words"), "{said}{talk}");
+    // Where meaning was asked, too, it is no advice.
+    let (_, talk) = ran(&place, &["search", "\"zzqqxxyy\" zzqqxxyy"], 1);
+    assert!(!talk.contains("--mode dense"), "{talk}");
     for nothing in ["tag:nosuch", "((("] {
         let (_, talk) = ran(&place, &["search", nothing], 1);
         assert!(talk.contains("nothing found") && !talk.contains("other words"), "{talk}");
@@ -468,6 +471,7 @@ fn what_needs_the_store_waits_for_the_daemon_to_stop() {
     for arguments in [&["compact"][..], &["contexts", "export", file], &["contexts", "import", file]] {
         let (_, talk) = ran(&place, arguments, 75);
         assert!(talk.contains(&daemon.pid().to_string()) && talk.contains("situated stop"), "{talk}");
+        assert!(!talk.contains("vault add"), "what is said of a second daemon is no advice here: {talk}");
     }
     ran(&place, &["stop"], 0);
     daemon.wait_exit();

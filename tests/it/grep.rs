@@ -233,6 +233,12 @@ fn at_the_terminal_it_prints_as_ripgrep_does() {
         "Work/Plan.md:7:TODO: paint the fence\nWork/Plan.md:10:%% TODO in a comment %%\nWork/Plan.md:12:- [ ] buy nails TODO\n"
     );
     assert!(said.contains("3 lines in 1 note of 1"), "{said}");
+    // Options of grep mean what they mean there, or are refused.
+    assert_eq!(run(&["-rnE", "TODO", "path:Work"]).1, printed);
+    assert_eq!(run(&["-q", "TODO"]), (Some(0), String::new(), String::new()));
+    assert_eq!(run(&["-q", "zzqqxxyy"]), (Some(1), String::new(), String::new()));
+    let (code, printed, said) = run(&["-v", "TODO"]);
+    assert!(code == Some(2) && printed.is_empty() && said.contains("do not match cannot be listed"), "{printed}{said}");
     let (_, printed, said) = run(&["-m1", "TODO", "path:Work"]);
     assert_eq!(
         (printed.lines().count(), said.contains("3 lines in 1 note of 1, 1 of them shown")),
@@ -243,7 +249,7 @@ fn at_the_terminal_it_prints_as_ripgrep_does() {
     assert_eq!(printed, "Work/Plan.md-6-\nWork/Plan.md:7:TODO: paint the fence\nWork/Plan.md-8-then rest\n");
     assert_eq!(run(&["-l", "todo", "--", "-path:Secret"]).1, "--help.md\nHome/List.md\nTagged.md\nWork/Plan.md\n");
     assert_eq!(run(&["-c", "todo", "tag:work"]).1, "Work/Plan.md:3\n");
-    assert_eq!(run(&["-F", "-e", "x"]).0, Some(2), "options of ripgrep that it does not have are named");
+    assert_eq!(run(&["-F", "-P", "x"]).0, Some(2), "options of ripgrep that it does not have are named");
     assert_eq!((run(&["nothing like this"]).0, run(&["(open"]).0), (Some(1), Some(2)));
     let words = place.command().args(["grep", "paint", "the", "fence"]).output().unwrap();
     assert_eq!(words.status.code(), Some(2));

@@ -149,6 +149,25 @@ fn a_daemon_that_is_away_and_comes() {
 }
 
 #[test]
+#[cfg_attr(not(has_terminal), ignore = "needs a terminal")]
+fn a_vault_that_is_removed_is_not_counted_any_more() {
+    let place = vault();
+    let other = place.dir.path().join("Other");
+    std::fs::create_dir(&other).unwrap();
+    std::fs::write(other.join("Heron.md"), "# Heron\n").unwrap();
+    place.configure(&format!("[[vault]]\npath = {}\n", toml::Value::from(other.to_str().unwrap())));
+    let mut daemon = place.spawn(&["run"]);
+    daemon.wait_for("indexed", |status| is_idle_with(status, 3) && status.vaults[1].notes == 1);
+    let mut live = Live::start(&place, 80, 24, &[]);
+    live.wait("both are there", |screen| screen.contains("4 notes"));
+    let removed = place.run(&["vault", "remove", "Other", "--yes"]);
+    assert!(removed.status.success(), "{removed:?}");
+    live.wait("one is there", |screen| screen.contains("3 notes"));
+    live.press("\u{1b}");
+    assert_eq!(live.ended(), Some(0));
+}
+
+#[test]
 fn without_a_terminal_the_name_alone_is_help() {
     let place = Place::new();
     let output = place.run(&[]);

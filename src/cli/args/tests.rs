@@ -189,6 +189,63 @@ fn a_query_that_begins_with_a_hyphen_is_shown_its_place() {
 }
 
 #[test]
+fn the_name_alone_starts_a_live_search_and_a_group_alone_says_what_is_in_it() {
+    let parsed = |words: &[&str]| {
+        let arguments: Vec<OsString> = ["situated"].iter().chain(words).map(OsString::from).collect();
+        super::super::parse_or_live(&arguments, true)
+    };
+    assert!(matches!(parsed(&[]).unwrap().command, Command::Live));
+    assert!(matches!(parsed(&["--color", "never"]).unwrap().command, Command::Live));
+    let root = command();
+    let groups: Vec<_> = root.get_subcommands().filter(|group| group.is_subcommand_required_set()).collect();
+    assert!(groups.len() > 3);
+    for group in groups {
+        let error = parsed(&[group.get_name()]).expect_err("a group alone does nothing");
+        assert!(!error.to_string().contains("`live`") && !error.to_string().contains("'live'"), "{error}");
+    }
+}
+
+#[test]
+fn a_name_with_blanks_is_shown_its_quotes() {
+    let said = |line: &str| {
+        let arguments: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+        let error = command().try_get_matches_from(&arguments).expect_err("it parses");
+        in_quotes(error, &arguments).to_string()
+    };
+    for line in [
+        "situated get Garden family 518",
+        "situated vault add ~/My Vault",
+        "situated vault remove My Vault --yes",
+        "situated vault rename My Vault Notes",
+        "situated --json rebuild My Vault",
+        "situated status My Vault",
+    ] {
+        assert!(said(line).contains("stands in quotes"), "{line}: {}", said(line));
+    }
+    for line in ["situated stop now", "situated config check it", "situated search x --limt 3"] {
+        assert!(!said(line).contains("stands in quotes"), "{line}");
+    }
+}
+
+#[test]
+fn options_of_grep_are_taken_as_grep_takes_them() {
+    let parsed = |line: &str| {
+        let cli = Cli::try_parse_from(["situated", "grep"].into_iter().chain(line.split(' ')));
+        let Command::Grep(grep) = cli.unwrap_or_else(|error| panic!("{line}: {error}")).command else {
+            panic!("{line}")
+        };
+        (grep.regexp, grep.pattern, grep.within)
+    };
+    for line in ["-n TODO tag:work", "-rnHE TODO tag:work", "TODO -in tag:work", "--line-number TODO tag:work"] {
+        assert_eq!(parsed(line), (None, Some("TODO".to_owned()), vec!["tag:work".to_owned()]), "{line}");
+    }
+    for line in ["-e -x tag:work", "tag:work -ne -x"] {
+        assert_eq!(parsed(line), (Some("-x".to_owned()), Some("tag:work".to_owned()), Vec::new()), "{line}");
+    }
+    assert!(Cli::try_parse_from(["situated", "grep", "-n"]).is_err());
+}
+
+#[test]
 fn notes_under_the_help_fit_a_narrow_terminal() {
     let mut waiting = vec![command()];
     while let Some(command) = waiting.pop() {

@@ -79,6 +79,14 @@ fn folders_are_offered_where_a_vault_is_one() {
 }
 
 #[test]
+fn assistants_are_offered() {
+    let asker = Arc::new(Asker::new(&[], str::to_owned));
+    let words = ["situated", "mcp", "install", "claude-"].map(OsString::from).to_vec();
+    let offered = clap_complete::engine::complete(&mut completing(args::command(), &asker), words, 3, None).unwrap();
+    assert_eq!(offered.iter().map(|offered| offered.get_value()).collect::<Vec<_>>(), ["claude-desktop"]);
+}
+
+#[test]
 fn capitals_do_not_count() {
     assert!(begins("Äpfel", "äp") && begins("plan", "") && !begins("x", "y") && !begins("a", "ab"));
 }

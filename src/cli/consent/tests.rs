@@ -79,3 +79,17 @@ fn what_two_generations_stop_is_said_once() {
     let beside = Offer { model: "other".to_owned(), ..offer(4, None) };
     assert_eq!(all_stopped(&[offer(4, None), beside]).len(), 1);
 }
+
+#[test]
+fn a_key_that_is_missing_is_spoken_of_before_the_yes() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut config = Config::new(dir.path(), Vec::new());
+    config.engine.context.provider = context::settings::Provider::OpenAi;
+    config.engine.context.key.file = Some(dir.path().join("key"));
+    let said = keyless(&offer(1, None), &config).unwrap();
+    assert!(said.contains("There is no key in the file") && said.contains("`context.key_file`"), "{said}");
+    let here = Offer { leaves_to: None, ..offer(1, None) };
+    assert_eq!(keyless(&here, &config), None, "a server of this machine may need none");
+    std::fs::write(dir.path().join("key"), "k").unwrap();
+    assert_eq!(keyless(&offer(1, None), &config), None);
+}

@@ -21,6 +21,9 @@ const EARLIEST: i64 = 1_767_225_600;
 /// A file may be newer than now by this many seconds.
 const AHEAD: i64 = 300;
 
+/// Where notes of which something is to be said are named.
+const NAMED: &str = "`situated status --json` says which, and what";
+
 /// Judges all facts; with `full`, findings name the first few notes.
 pub(super) fn checks(facts: &Facts, full: bool) -> Vec<Check> {
     let mut found = vec![config(facts, full), daemon(facts)];
@@ -289,7 +292,7 @@ fn model(facts: &Facts) -> Check {
 }
 
 fn key(provider: &ProviderFacts, uid: u32) -> Option<Check> {
-    let ProviderFacts { section, name, key, file } = provider;
+    let ProviderFacts { section, name, key, file, elsewhere } = provider;
     let id = "key";
     let whose = format!("the key of {name} (`{section}`)");
     let setting = format!("{section}.key_file");
@@ -321,7 +324,12 @@ fn key(provider: &ProviderFacts, uid: u32) -> Option<Check> {
         }
         Some(true) => Check::ok(id, format!("{whose} is in {}", key.place)),
         Some(false) => {
-            Check::warn(id, format!("{whose} is not in {}; a server of this machine may need none", key.place))
+            let then = if *elsewhere {
+                "a server of this machine may need none"
+            } else {
+                "unless the daemon has one, nothing is asked"
+            };
+            Check::warn(id, format!("{whose} is not in {}; {then}", key.place))
                 .remedy(format!("put it into a file with mode 0600, and name that in `{setting}`"))
         }
         None => Check::note(id, format!("{whose} comes from {}; {tells}", key.place)).remedy(ask),
@@ -572,15 +580,13 @@ fn told(facts: &Facts) -> Vec<Check> {
             let count = counted(documents.len() as u64, "document");
             found.push(
                 Check::warn("notes", format!("`{}`: {count} whose text is not searched, or not all of it", vault.name))
-                    .because(format!("{}; `situated status` names them", first.message)),
+                    .because(format!("{}; {NAMED}", first.message)),
             );
         }
         let odd = vault.warned.saturating_sub(documents.len() as u64);
         if odd > 0 {
             let finding = format!("`{}`: {} with something odd, mostly front matter", vault.name, counted(odd, "note"));
-            found.push(
-                Check::note("notes", finding).because("they are indexed all the same; `situated status` names them"),
-            );
+            found.push(Check::note("notes", finding).because(format!("they are indexed all the same; {NAMED}")));
         }
     }
     found

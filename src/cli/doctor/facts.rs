@@ -87,6 +87,8 @@ pub(super) struct ProviderFacts {
     pub(super) section: String,
     pub(super) name: &'static str,
     pub(super) key: Option<KeyPlace>,
+    /// Whether the configuration gives the address that is asked.
+    pub(super) elsewhere: bool,
     /// The file that holds the key.
     pub(super) file: Option<Result<Place, String>>,
 }
@@ -212,9 +214,10 @@ fn cross_encoder(config: &Config) -> Option<Result<PathBuf, String>> {
 fn providers(config: &Config) -> Vec<ProviderFacts> {
     // What is built beside the contexts that answer has no finding of its own.
     let answering = config.providers().filter(|asked| !asked.section.starts_with("generation."));
-    let facts = |AskedProvider { section, name, key, whose }: AskedProvider<'_>| ProviderFacts {
+    let facts = |AskedProvider { section, name, key, whose, elsewhere }: AskedProvider<'_>| ProviderFacts {
         section,
         name,
+        elsewhere,
         key: key_place(whose, key),
         file: key.file.as_deref().map(|path| Place::of_key(path, whose)),
     };

@@ -5,7 +5,7 @@ use std::io::{BufRead, Write};
 use std::path::{Path, PathBuf};
 
 use super::find::{self, Found};
-use crate::cli::print::{bold, columns, counted, cut_front, dim, padded, printable};
+use crate::cli::print::{bold, columns, counted, cut_front, dim, padded, printable, said_width, wrap};
 use crate::cli::session::CliFailure;
 use crate::cli::vault;
 use context::settings::Provider;
@@ -121,7 +121,12 @@ impl<I: BufRead, T: Write> Asker<'_, I, T> {
             let answer = answer.trim();
             match read(if answer.is_empty() { default } else { answer }) {
                 Ok(answer) => return Ok(answer),
-                Err(why) => self.say(&format!("  {}", printable(&why)))?,
+                Err(why) => {
+                    let why = printable(&why);
+                    for line in wrap(&why, said_width().unwrap_or(usize::MAX).saturating_sub(2)) {
+                        self.say(&format!("  {}", &why[line]))?;
+                    }
+                }
             }
         }
         Err(nothing("no answer that can be used"))

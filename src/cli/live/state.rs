@@ -431,9 +431,10 @@ impl State {
     }
 
     fn told(&mut self, notice: Notice) {
-        let Link::There { daemon, vaults } = &mut self.link else { return };
+        let Link::There { vaults, .. } = &mut self.link else { return };
         match notice {
-            Notice::State { state } => *daemon = state,
+            // Then the daemon was asked again, and the answer is an arrival.
+            Notice::State { .. } => {}
             Notice::Job { job } => self.job = Some(*job).filter(|job| job.is_running()),
             Notice::Index { vault, notes, .. } => {
                 if let Some((_, count)) = vaults.iter_mut().find(|(name, _)| *name == vault) {

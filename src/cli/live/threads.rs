@@ -15,7 +15,7 @@ use crate::cli::session::explained;
 use crate::daemon::config::Overrides;
 use crate::daemon::signals::{Signals, Told};
 use protocol::client::{Client, ClientError, Discovery};
-use protocol::events::{Event, SubscribeRequest};
+use protocol::events::{Event, Notice, SubscribeRequest};
 use protocol::jobs::{Job, JobList, JobsRequest};
 use protocol::search::{Group, Include, RelatedRequest, SearchAnswer, SearchRequest};
 use protocol::status::StatusRequest;
@@ -159,7 +159,10 @@ fn listen(discovery: &Discovery, to: &Sender<Input>, there: &mut dyn FnMut()) ->
     }
     loop {
         let input = match Event::deserialize(events.next_event()?) {
-            Ok(Event::Lagged(_)) => Input::There(Box::new(self::arrival(&mut asking)?)),
+            // With a state that is told, vaults may have come and gone.
+            Ok(Event::Lagged(_) | Event::Notice(Notice::State { .. })) => {
+                Input::There(Box::new(self::arrival(&mut asking)?))
+            }
             Ok(Event::Notice(notice)) => Input::Notice(Box::new(notice)),
             // Results, which were not subscribed to, or an event of a newer daemon.
             Ok(Event::Results(_)) | Err(_) => continue,

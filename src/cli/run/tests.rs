@@ -56,6 +56,40 @@ fn a_daemon_with_a_problem_is_ready_and_says_what_it_decides() {
 }
 
 #[test]
+fn a_daemon_that_is_ready_says_what_waits_for_its_user() {
+    let page = Page::default();
+    let vault = serde_json::json!({
+        "name": "Wrong", "path": "/w", "notes": 0, "chunks": 0, "seq": 1, "last_change": null, "pending": 0,
+        "skipped": [], "skipped_total": 0, "conflicts": [], "warned": 0, "watch": "inotify", "watch_problem": null,
+        "doubt": null, "index_bytes": 0, "decisions": [],
+    });
+    let mut told = Status { vaults: vec![serde_json::from_value(vault).unwrap()], ..status() };
+    told.contexts.offers = vec![protocol::contexts::Offer::default()];
+    Reporter::new(Out::to(page.clone(), 90), true).ready(&told);
+    let text = page.text();
+    for said in ["Wrong: no note in it", "waits for your yes: `situated contexts start`"] {
+        assert!(text.contains(said), "{text}");
+    }
+}
+
+#[test]
+fn what_is_typed_is_wrong_and_not_the_configuration() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::create_dir(dir.path().join("My Vault")).unwrap();
+    let said = |vaults: &[std::path::PathBuf]| {
+        let overrides =
+            Overrides { vaults: vaults.to_vec(), data_dir: Some(dir.path().join("data")), ..Overrides::default() };
+        let errors = Config::load(&overrides).expect_err("there is no such folder");
+        let CliFailure::Said { message, .. } = refused(errors, &overrides) else { panic!("nothing is said") };
+        message
+    };
+    let parts = said(&[dir.path().join("My"), "Vault".into()]);
+    assert!(parts.contains("stands in quotes: `situated run '") && parts.contains("My Vault'`"), "{parts}");
+    let around = said(&[dir.path().to_owned()]);
+    assert!(around.contains("nothing is ever written there") && !around.contains("configuration"), "{around}");
+}
+
+#[test]
 fn what_is_told_is_understood() {
     let job = protocol::jobs::Job::dry_run(protocol::jobs::JobKind::Sync, protocol::jobs::Scope::default(), None, None);
     for told in [

@@ -1,3 +1,5 @@
+use super::super::print::columns;
+use super::super::search::tests::Page;
 use super::*;
 
 #[test]
@@ -14,6 +16,14 @@ fn the_folder_is_private_and_goes_with_the_tour() {
         begun: Instant::now(),
     });
     assert!(!dir.exists());
+}
+
+#[test]
+fn its_last_words_fit_a_narrow_terminal() {
+    let page = Page::default();
+    goodbye(None, &mut Out::to(page.clone(), 80)).unwrap();
+    let text = anstream::adapter::strip_str(&page.text()).to_string();
+    assert!(text.lines().all(|line| columns(line) <= 80), "{text}");
 }
 
 #[test]

@@ -295,10 +295,12 @@ impl Check<'_> {
                 } else if let Ok(relative) = inner.strip_prefix(outer)
                     && inner != outer
                 {
-                    let (name, relative) = (&vault.name, relative.display());
+                    let name = &vault.name;
+                    let path = format!("{}/", relative.display());
+                    let path = if path.contains(' ') { format!("\"{path}\"") } else { path };
                     let message = format!(
                         "the vault `{name}` lies inside the vault `{other}`; its notes would be indexed twice. Leave one \
-                         out: searches of `{other}` can be narrowed with `path:{relative}/`"
+                         out: searches of `{other}` can be narrowed with `path:{path}`"
                     );
                     self.problem(&key_of(vault, "path"), message);
                 }

@@ -87,11 +87,19 @@ pub struct AskedProvider<'a> {
     pub key: &'a KeyConfig,
     /// Which keys it takes.
     pub whose: Whose,
+    /// Whether it is asked at another address than its own.
+    pub elsewhere: bool,
 }
 
 impl<'a> AskedProvider<'a> {
-    fn new(section: String, name: &'static str, key: &'a KeyConfig, whose: impl Into<Whose>) -> Self {
-        AskedProvider { section, name, key, whose: whose.into() }
+    fn new(
+        section: String,
+        name: &'static str,
+        key: &'a KeyConfig,
+        whose: impl Into<Whose>,
+        url: Option<&String>,
+    ) -> Self {
+        AskedProvider { section, name, key, whose: whose.into(), elsewhere: url.is_some() }
     }
 }
 
@@ -113,10 +121,23 @@ impl Config {
         let Settings { context, generations, embed, rerank, .. } = &self.engine;
         let generations = generations.iter().map(|(name, generation)| (format!("generation.{name}"), generation));
         let contexts = std::iter::once(("context".to_owned(), context)).chain(generations);
-        let contexts =
-            contexts.map(|(section, of)| AskedProvider::new(section, of.provider.name(), &of.key, of.provider));
-        let embed = AskedProvider::new("embed".to_owned(), embed.provider.name(), &embed.key, embed.provider);
-        let rerank = AskedProvider::new("rerank".to_owned(), rerank.provider.name(), &rerank.key, rerank.provider);
+        let contexts = contexts.map(|(section, of)| {
+            AskedProvider::new(section, of.provider.name(), &of.key, of.provider, of.base_url.as_ref())
+        });
+        let embed = AskedProvider::new(
+            "embed".to_owned(),
+            embed.provider.name(),
+            &embed.key,
+            embed.provider,
+            embed.base_url.as_ref(),
+        );
+        let rerank = AskedProvider::new(
+            "rerank".to_owned(),
+            rerank.provider.name(),
+            &rerank.key,
+            rerank.provider,
+            rerank.base_url.as_ref(),
+        );
         contexts.chain([embed, rerank]).filter(|asked| asked.whose.is_asked())
     }
 

@@ -394,6 +394,9 @@ fn relations_are_checked() {
             "{text}\nexpected {expected}\nfound    {problems:#?}"
         );
     }
+    std::fs::create_dir_all(bench.path("Notes/My Vault")).unwrap();
+    let within = bench.problems("[[vault]]\npath = \"NOTES\"\n[[vault]]\npath = \"NOTES/My Vault\"", &[]);
+    assert!(within.iter().any(|p| p.ends_with("narrowed with `path:\"My Vault/\"`")), "{within:#?}");
     let whole = "[[vault]]\npath = \"NOTES\"\nprivate = [\"Own/\", \"NOTES/Journal/\"]";
     let problems = bench.problems(whole, &[]);
     assert!(problems.iter().any(|p| p.ends_with("relative to the vault's folder, as `/Journal`")), "{problems:#?}");

@@ -76,6 +76,9 @@ pub(super) fn grep(engine: &Handle, request: &GrepRequest, cancel: &Cancel) -> R
     for vault in &vaults {
         search.vault(vault, &mut found)?;
     }
+    if found.answer.notes.is_empty() && !search.assistant {
+        found.answer.warnings.extend(vaults.iter().filter_map(|vault| vault.without_notes()));
+    }
     Ok(found.finish(began))
 }
 

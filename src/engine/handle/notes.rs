@@ -146,7 +146,10 @@ pub(super) fn explain(engine: &Handle, vault: Option<&str>, path: &str) -> Resul
     let (_, pipeline) = ready(&vault)?;
     match stored(&pipeline, &path)? {
         Some((record, _)) => Ok(vec![recorded(&vault.name, &record)]),
-        None => Err(not_found("note", path.as_str(), "nothing was decided about it yet")),
+        None => {
+            let why = resolve::left_out(&vault, &path);
+            Err(not_found("note", path.as_str(), why.as_deref().unwrap_or("nothing was decided about it yet")))
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::access::{hidden, not_found, parse_path, read, ready};
+use super::access::{hidden, not_found, parse_path, read, ready, state};
 use super::{CallError, Handle};
 use crate::VaultShared;
 use index::{NoteEntry, Side, Snapshot};
@@ -13,6 +13,7 @@ use note::{Block, BlockKind, Heading, Link, Note, VaultPath};
 use protocol::audience::Audience;
 use protocol::hit::split_lines;
 use vault::policy::EntryKind;
+use vault::read::ReadError;
 
 /// Notes that an error offers if no note has the name, or several do.
 const MOST_OFFERED: usize = 4;
@@ -90,7 +91,20 @@ pub(super) fn note(vaults: &[Arc<VaultShared>], typed: &str, audience: Audience)
     }
 }
 
-/// The error for a note that is not there, with notes of similar names.
+/// Why what is there at a path of a vault is left out of the index, if it is.
+pub(super) fn left_out(vault: &VaultShared, path: &VaultPath) -> Option<String> {
+    let is_folder = match state(vault, path) {
+        Ok(Ok(_)) => false,
+        Ok(Err(ReadError::NotAFile)) => true,
+        _ => return None,
+    };
+    match vault.policy.load().as_ref()?.verdict(path, is_folder) {
+        EntryKind::Ignored(why) => Some(format!("it is left out: {why}")),
+        EntryKind::Note | EntryKind::Folder => None,
+    }
+}
+
+/// The error for a note that is not there: why it is left out, or notes of similar names.
 pub(super) fn unknown(vaults: &[Arc<VaultShared>], typed: &str, audience: Audience) -> CallError {
     let name = bare(typed);
     let name = name.split_once('#').map_or(name, |(name, _)| name);
@@ -105,7 +119,13 @@ pub(super) fn unknown(vaults: &[Arc<VaultShared>], typed: &str, audience: Audien
         }
     }
     offered.truncate(MOST_OFFERED);
-    let hint = match &offered[..] {
+    let left_out = |vault: &Arc<VaultShared>| {
+        let relative = Path::new(name).strip_prefix(&vault.path).unwrap_or(Path::new(name));
+        left_out(vault, &VaultPath::from_relative(relative)?)
+    };
+    let left_out = if audience.is_assistant() { None } else { vaults.iter().find_map(left_out) };
+    let hint = match (left_out, &offered[..]) {
+        (Some(why), _) => why,
         _ if is_gone && audience.is_assistant() => {
             "it has changed since it was indexed, and cannot be read now".to_owned()
         }
@@ -117,8 +137,8 @@ pub(super) fn unknown(vaults: &[Arc<VaultShared>], typed: &str, audience: Audien
                 "lines are counted from 1, and the smaller comes first, as in `NOTE:4` or `NOTE:4-9`".to_owned()
             }
         }
-        [] => "name it by path, title, alias or file name; a search shows paths".to_owned(),
-        offered => format!("did you mean {}?", offered.join(" or ")),
+        (_, []) => "name it by path, title, alias or file name; a search shows paths".to_owned(),
+        (_, offered) => format!("did you mean {}?", offered.join(" or ")),
     };
     not_found("note", &typed.chars().take(MOST_SHOWN).collect::<String>(), &hint)
 }

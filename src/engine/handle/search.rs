@@ -128,7 +128,8 @@ pub(super) fn search_hiding(
     }
     let cut = served.iter().filter_map(|served| served.cut_short(engine));
     let incomplete = served.iter().filter_map(|served| served.incomplete.clone());
-    answer.warnings.splice(0..0, incomplete);
+    let empty = served.iter().filter(|_| answer.hits.is_empty() && !hide).filter_map(|s| s.vault.without_notes());
+    answer.warnings.splice(0..0, incomplete.chain(empty));
     answer.warnings.extend(wanted.left_out.iter().cloned().chain(cut).chain(unasked).chain(unjudged).chain(unseen));
     say_more(engine, &request, &wanted, (&served, &parts), &mut answer, cancel)?;
     Ok(vectors.warn(answer))

@@ -68,7 +68,7 @@ fn a_part_ends_with_its_last_step_and_says_what_was_bought() {
 fn what_a_dead_indexer_was_to_do_fails_and_the_rest_goes_on() {
     let jobs = Jobs::default();
     let (both, other) = (begin(&jobs, &[1, 2]), begin(&jobs, &[2]));
-    assert_eq!(jobs.fail_all_of(1, "it died").len(), 1);
+    assert_eq!(jobs.end_all_of(1, Ended::Failed, "it died").len(), 1);
     let _ = jobs.end_step(both, 2, Ended::Done, 1);
     assert_eq!(jobs.get(both).unwrap().state, JobState::Failed);
     assert_eq!(jobs.get(other).unwrap().state, JobState::Running);

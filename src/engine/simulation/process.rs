@@ -19,6 +19,7 @@ use super::played::Played;
 use crate::batch::Files;
 use crate::control::Control;
 use crate::indexer::{Event, Indexer, Seed, generation_dir};
+use crate::jobs::Ended;
 use crate::settings::Settings;
 use crate::shared::{Stage, VaultShared};
 use crate::supervisor::{self, take_limits};
@@ -219,7 +220,7 @@ impl Process {
         self.note(|| "opened anew".to_owned());
         self.vault.withdraw();
         self.indexer = None;
-        for job in self.shared.jobs.fail_all_of(self.vault.id, "the store is opened anew") {
+        for job in self.shared.jobs.end_all_of(self.vault.id, Ended::Failed, "the store is opened anew") {
             self.shared.tell_job(Some(job));
         }
         self.open();
@@ -340,7 +341,7 @@ impl Process {
         self.shared.indexers.remove(self.vault.id);
         self.shared.indexers.add(shared.id, sender.clone());
         self.shared.vaults.store(Arc::new(vec![shared.clone()]));
-        for job in self.shared.jobs.fail_all_of(self.vault.id, "the configuration was read again") {
+        for job in self.shared.jobs.end_all_of(self.vault.id, Ended::Failed, "the configuration was read again") {
             self.shared.tell_job(Some(job));
         }
         self.vault.withdraw();

@@ -327,6 +327,47 @@ fn when_the_supervisor_dies_the_engine_ends_and_says_so() {
 }
 
 #[test]
+fn a_reload_is_told_though_the_state_is_the_same() {
+    let world = World::new(1, None);
+    eventually("both are indexed", || world.is_idle());
+    let mut notices = world.handle().subscribe();
+    world.handle().reload_to((*world.handle().config()).clone());
+    let is_state = |notice: &Notice| matches!(notice, Notice::State { state: RunState::Idle });
+    eventually("it is told", || notices.try_recv().is_ok_and(|notice| is_state(&notice)));
+}
+
+#[test]
+fn an_answer_says_that_there_is_no_note_to_be_found() {
+    let world = World::new(0, None);
+    world.write("b", "n.md", "# Note\n");
+    eventually("both are looked at", || world.is_idle() && world.finds("b", "note"));
+    let says = |vault: &str| world.search(vault, "zebra").unwrap().warnings.iter().any(|w| w.contains("no note in it"));
+    assert!(says("a") && !says("b"));
+}
+
+#[test]
+fn a_note_that_is_left_out_is_not_taken_for_a_wrong_name() {
+    let world = World::new(2, None);
+    world.write("a", ".gitignore", "draft*\n");
+    world.write("a", "draft.md", "# Draft\n");
+    eventually("both are indexed", || world.is_idle());
+    let said = |typed: &str, audience: Audience| {
+        let request = GetRequest { path: typed.to_owned(), audience, ..GetRequest::default() };
+        world.handle().get(request).unwrap_err().to_string()
+    };
+    let absolute = world.root("a").join("draft.md").display().to_string();
+    for typed in ["draft.md", absolute.as_str()] {
+        assert!(said(typed, Audience::Owner).contains("left out: a .gitignore"), "{}", said(typed, Audience::Owner));
+        let explained = world.handle().explain(None, typed).unwrap_err().to_string();
+        assert!(explained.contains("left out: a .gitignore"), "{explained}");
+    }
+    let plain = said("drafts.md", Audience::Owner);
+    assert!(!plain.contains("left out"), "{plain}");
+    let hidden = said("draft.md", Audience::Assistant);
+    assert!(!hidden.contains("left out"), "{hidden}");
+}
+
+#[test]
 fn a_job_over_a_vault_that_is_gone_fails_and_says_which() {
     let world = World::new(2, None);
     eventually("both are indexed", || world.is_idle());
@@ -459,7 +500,7 @@ fn a_vault_that_is_removed_while_it_opens_leaves_no_job_running() {
         world.handle().jobs(Audience::Owner).into_iter().find(|job| job.scope.vault.as_deref() == Some("a"))
     };
     eventually("it has begun its job", || of_a(&world).is_some());
-    eventually("and ended it", || of_a(&world).is_some_and(|job| job.state == JobState::Failed));
+    eventually("and ended it", || of_a(&world).is_some_and(|job| job.state == JobState::Cancelled));
 }
 
 /// Windows removes no folder whose files are open.

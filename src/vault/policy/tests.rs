@@ -105,6 +105,26 @@ fn verdicts_by_ignore_files() {
 }
 
 #[test]
+fn installed_packages_are_left_out_unless_they_are_asked_for() {
+    let dir = vault(&[("kept/.situatedignore", "!node_modules/\n"), ("git/.gitignore", "node_modules/\n")]);
+    let policy = policy(dir.path(), &["!named/node_modules"]);
+    for (name, expected) in [
+        ("node_modules/left-pad/README.md", Some(Why::Packages)),
+        ("web/app/node_modules/a/b.md", Some(Why::Packages)),
+        ("venv/lib/python3.13/site-packages/pip/LICENSE.txt", Some(Why::Packages)),
+        ("git/node_modules/a.md", Some(Why::GitIgnore)),
+        ("kept/node_modules/a.md", None),
+        ("kept/web/node_modules/a.md", None),
+        ("named/node_modules/a.md", None),
+        ("node_modules.md", None),
+        ("my node_modules/a.md", None),
+    ] {
+        let expected = expected.map_or(EntryKind::Note, EntryKind::Ignored);
+        assert_eq!(policy.verdict(&path(name), false), expected, "{name}");
+    }
+}
+
+#[test]
 fn a_bad_glob_is_named() {
     let dir = vault(&[]);
     for glob in ["a{b", "[z-a].md", "notes/[ab"] {

@@ -375,8 +375,8 @@ fn names_of_any_bytes() {
 #[cfg(target_os = "linux")]
 #[test]
 fn what_is_ignored_costs_no_watch_until_the_policy_changes() {
-    let vault = Fixture::new(&[".git/a/x.md", "node_modules/b/x.md", "kept/x.md"]);
-    write(&vault.root.join(".gitignore"), "node_modules/\n");
+    let vault = Fixture::new(&[".git/a/x.md", "drafts/b/x.md", "kept/x.md"]);
+    write(&vault.root.join(".gitignore"), "drafts/\n");
     vault.wait("the ignore file", |hints| hints.contains(&Hint::Path(path(".gitignore"))));
     vault.watcher.set_policy(policy(&vault.root));
     let wait_folders = |count: usize| {
@@ -388,17 +388,17 @@ fn what_is_ignored_costs_no_watch_until_the_policy_changes() {
     };
     wait_folders(1);
     vault.clear();
-    write(&vault.root.join("node_modules/b/x.md"), "changed");
+    write(&vault.root.join("drafts/b/x.md"), "changed");
     write(&vault.root.join(".git/a/x.md"), "changed");
     assert_eq!(vault.fence("fence.md").iter().filter(|hint| **hint != Hint::Path(path("fence.md"))).count(), 0);
 
     fs::remove_file(vault.root.join(".gitignore")).unwrap();
     vault.watcher.set_policy(policy(&vault.root));
-    vault.wait_covered("node_modules/b/x.md");
+    vault.wait_covered("drafts/b/x.md");
     wait_folders(3);
     vault.clear();
-    write(&vault.root.join("node_modules/b/x.md"), "changed again");
-    vault.wait_covered("node_modules/b/x.md");
+    write(&vault.root.join("drafts/b/x.md"), "changed again");
+    vault.wait_covered("drafts/b/x.md");
 }
 
 #[cfg(unix)]

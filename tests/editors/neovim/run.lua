@@ -471,9 +471,12 @@ test("without a daemon it says how to start one, and searches once there is one"
   vim.cmd("Situated heron")
   listed("situated run VAULT")
   listed("situated service install")
+  local window = search.current.windows.list
+  assert(vim.wo[window].wrap, "a message is shown whole")
   vim.env.SITUATED_SOCKET = server.path
   type_query("herons")
   listed("Heron.md:3")
+  assert(not vim.wo[window].wrap, "a hit has its lines")
 end)
 
 test("the socket is asked of the binary, which may be missing", function()

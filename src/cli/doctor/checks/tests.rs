@@ -162,23 +162,28 @@ fn each_fault_is_told_with_what_to_do() {
         ("model", Fail, "another vector", "cargo install", |f| f.model_error = 0.3),
         ("key", Fail, "mode 0644", "chmod 600 /home/a/key", |f| {
             let file = Some(Result::Ok(place("/home/a/key", 0o644)));
-            f.providers = vec![ProviderFacts { section: "context".into(), name: "anthropic", key: None, file }];
+            f.providers =
+                vec![ProviderFacts { section: "context".into(), name: "anthropic", key: None, file, elsewhere: false }];
         }),
         ("key", Fail, "cannot be read", "context.key_file", |f| {
             let file = Some(Err("No such file".into()));
-            f.providers = vec![ProviderFacts { section: "context".into(), name: "anthropic", key: None, file }];
+            f.providers =
+                vec![ProviderFacts { section: "context".into(), name: "anthropic", key: None, file, elsewhere: false }];
         }),
-        ("key", Warn, "is not in the variable", "embed.key_file", |f| {
+        ("key", Warn, "VOYAGE_API_KEY; unless the daemon has one, nothing is asked", "embed.key_file", |f| {
             let key = Some(KeyPlace { place: "the variable VOYAGE_API_KEY".into(), found: Some(false) });
-            f.providers = vec![ProviderFacts { section: "embed".into(), name: "voyage", key, file: None }];
+            f.providers =
+                vec![ProviderFacts { section: "embed".into(), name: "voyage", key, file: None, elsewhere: false }];
         }),
         ("key", Note, "a service does not see", "rerank.key_file", |f| {
             let key = Some(KeyPlace { place: "the variable CO_API_KEY".into(), found: Some(true) });
-            f.providers = vec![ProviderFacts { section: "rerank".into(), name: "cohere", key, file: None }];
+            f.providers =
+                vec![ProviderFacts { section: "rerank".into(), name: "cohere", key, file: None, elsewhere: false }];
         }),
         ("key", Note, "a search tells", "situated search", |f| {
             let key = Some(KeyPlace { place: "the command of `embed.key_command`".into(), found: None });
-            f.providers = vec![ProviderFacts { section: "embed".into(), name: "openai", key, file: None }];
+            f.providers =
+                vec![ProviderFacts { section: "embed".into(), name: "openai", key, file: None, elsewhere: false }];
         }),
         ("table", Fail, "of `embed.path` cannot be used", "out of [embed]", |f| {
             f.table = Some(Err("/home/a/table: it is not there; name the folder".into()));

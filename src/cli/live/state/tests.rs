@@ -239,6 +239,18 @@ fn a_daemon_that_goes_and_comes() {
 }
 
 #[test]
+fn a_vault_that_is_gone_is_not_searched_any_more() {
+    let mut state = State::default();
+    state.handle(Input::There(Box::new(arrival(&[("home", 1), ("work", 2)]))));
+    find(&mut state, "tide", three());
+    let narrowed = control(&mut state, 'v');
+    state.handle(Input::Answer(number(&narrowed), Ok(Box::default())));
+    assert_eq!(state.vault.as_deref(), Some("home"));
+    let effects = state.handle(Input::There(Box::new(arrival(&[("house", 1), ("work", 2)]))));
+    assert_eq!((query(&effects).as_deref(), &state.vault), (Some("tide"), &None));
+}
+
+#[test]
 fn who_has_not_moved_stays_at_the_best() {
     let mut state = ready();
     find(&mut state, "tide", three());

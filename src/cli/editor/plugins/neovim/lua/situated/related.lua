@@ -25,6 +25,9 @@ local function show(hits)
   end
   pane.hits = hits
   set_lines(lines)
+  for _, window in ipairs(vim.fn.win_findbuf(pane.buffer)) do
+    vim.wo[window].wrap = not hits[1] -- then a message stands there
+  end
   for place in ipairs(hits) do
     api.nvim_buf_add_highlight(pane.buffer, mark, "Title", (place - 1) * LINES, 0, -1)
     api.nvim_buf_add_highlight(pane.buffer, mark, "Directory", (place - 1) * LINES + 1, 0, -1)

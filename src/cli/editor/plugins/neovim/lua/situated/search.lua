@@ -103,6 +103,7 @@ local function show(state, hits, status)
   end
   state.hits = hits
   set_lines(state.list, lines)
+  vim.wo[state.windows.list].wrap = not hits[1] -- then a message stands there
   choose(state, 1)
   say(state, status)
 end
