@@ -134,6 +134,8 @@ fn a_socket_that_somebody_removed_is_made_anew() {
     std::fs::remove_dir_all(apart.path()).unwrap();
     std::fs::create_dir_all(socket.parent().unwrap()).unwrap();
     eventually("and after the folder above was made anew", answers);
+    // The socket takes connections before the process that started anew listens to signals.
+    Wire::at(&socket).ping();
     assert_eq!(daemon.stop(), Some(0));
     // In a folder that it made while it was held it may remove nothing; the next daemon clears it away.
 }
