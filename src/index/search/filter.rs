@@ -13,6 +13,7 @@ use strum::{EnumString, IntoStaticStr, VariantNames};
 use unicode_normalization::UnicodeNormalization;
 
 use self::check::{Check, linked, linking};
+use super::asked::{When, asked};
 use super::dates::{FORMS, days, period};
 use super::fold::fold;
 use super::pattern::PathPattern;
@@ -469,7 +470,17 @@ pub fn is_vault(value: &str, name: &str) -> bool {
 }
 
 fn read(of: fn(&str, Date) -> Option<(Date, Date)>, value: &str, today: Date) -> Result<(Date, Date), String> {
-    of(value, today).ok_or_else(|| format!("`{value}` is not a date; write {FORMS}"))
+    of(value, today).or_else(|| in_words(value, today)).ok_or_else(|| format!("`{value}` is not a date; write {FORMS}"))
+}
+
+/// A time that a question could name, if it is all of the value: `q3 2025`, `3-march-2025`, `2025-03..2025-05`.
+fn in_words(value: &str, today: Date) -> Option<(Date, Date)> {
+    let mut written = [value.replace("..", " - "), value.replace('-', " ")].into_iter();
+    let asked = written.find_map(|words| asked(&words, today).filter(|asked| asked.words == words))?;
+    match asked.when {
+        When::Days(start, end) => Some((start, end.or_else(|| today.tomorrow().ok())?)),
+        When::Newest => None,
+    }
 }
 
 /// A filter with its patterns compiled and its links resolved.
