@@ -381,6 +381,25 @@ impl Filter {
         parts
     }
 
+    /// Regular expressions for the lines by which a note meets conditions on its tags and links.
+    pub(super) fn lines(&self, snapshot: &Snapshot) -> Vec<String> {
+        /// Notes of one name whose other names are looked for, too.
+        const BEARERS: usize = 8;
+        let of = |(key, value): &(Key, String)| match key {
+            Key::Tag => Some(format!(r"(?i)#{}(?:[^\w-]|$)", regex::escape(value))),
+            Key::Link => {
+                let meant = snapshot.meant(value, &|note| self.hides(note)).into_iter().take(BEARERS);
+                let named = meant.filter_map(|no| snapshot.note(no));
+                let names = named.flat_map(|note| [note.path.stem(), note.title()].into_iter().chain(note.aliases()));
+                let names = names.chain([value.as_str()]).filter(|name| !name.trim().is_empty());
+                let names: Vec<_> = names.map(|name| regex::escape(name).replace(' ', "(?:[ _-]|%20)")).collect();
+                Some(format!(r"(?i)(?:\[\[|\]\()[^\])]*(?:{})", names.join("|")))
+            }
+            _ => None,
+        };
+        self.with.iter().filter_map(of).collect()
+    }
+
     /// Whether this note is hidden from the asker.
     pub(super) fn hides(&self, note: &NoteEntry) -> bool {
         self.hidden.as_ref().is_some_and(|hidden| hidden.covers(&note.path, note.tags()))
