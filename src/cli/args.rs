@@ -122,9 +122,10 @@ pub(super) fn with_dashes(mut error: clap::Error, arguments: &[OsString]) -> cla
         return error;
     };
     let is_meant = |text: &&str| {
-        let cluster = text.strip_prefix('-').filter(|cluster| !cluster.starts_with('-'));
+        let cluster = text.strip_prefix('-').filter(|cluster| !cluster.starts_with('-')).unwrap_or_default();
         // `-n500` is no word.
-        cluster.and_then(|cluster| cluster.get(1..)).is_some_and(|rest| rest.contains(|c: char| !c.is_ascii_digit()))
+        let is_number = kind == ErrorKind::ValueValidation && cluster.chars().skip(1).all(|c| c.is_ascii_digit());
+        cluster.chars().nth(1).is_some() && !is_number
     };
     let is_taken = || read(&[before, &["--".into(), wrong.clone()]].concat()).is_ok();
     let Some(query) = wrong.to_str().filter(is_meant).filter(|_| is_taken()) else { return error };

@@ -182,7 +182,8 @@ fn a_query_that_begins_with_a_hyphen_is_shown_its_place() {
     }
     assert!(said(&["search", "-notes of May"]).contains("behind `--`: -- '-notes of May'"));
     // Words of which all or the first letters are options.
-    for word in ["-cherry", "-home", "-mother", "-nothing", "-venv", "-event", "-nfew", "-old"] {
+    for word in ["-cherry", "-home", "-mother", "-nothing", "-venv", "-event", "-nfew", "-old", "-ärger", "-2147024809"]
+    {
         let said = said(&["search", "-n5", "apple", word, "-chapter", "--json"]);
         assert!(said.starts_with("error: ") && said.contains(&format!("behind `--`: -- '{word}'")), "{said}");
     }

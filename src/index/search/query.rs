@@ -20,7 +20,8 @@
 //! created:2025  modified:today  modified:>=2026  modified:<1y
 //! ```
 //!
-//! `[status]`, `-word` and NOT are words instead where the notes show that a text was pasted ([`super::settled`]).
+//! `[status]`, `-word`, NOT and the operators beside it are words instead where the notes show that a text was pasted
+//! ([`super::settled`]).
 //!
 //! Values with blanks are quoted (`tag:"two words"`); `-` before a condition turns it around, but not before a date.
 
