@@ -112,25 +112,29 @@ pub(super) fn color(arguments: &[OsString]) -> Styling {
     given.and_then(|given| Styling::from_str(given, false).ok()).unwrap_or_default()
 }
 
-/// The error with advice on the argument that it is about, if that is a query such as `-tag:work plan`: what begins with a
-/// hyphen is read as options.
+/// The error with advice on the argument that it is about, if that is a query or a word of one, such as `-tag:work plan`:
+/// what begins with a hyphen is read as options, `-cherry` as `-c` and `-h`.
 pub(super) fn with_dashes(mut error: clap::Error, arguments: &[OsString]) -> clap::Error {
-    let (kind, blank) = match error.kind() {
-        // The command takes words, or clap would suggest nothing.
-        ErrorKind::UnknownArgument if error.get(ContextKind::Suggested).is_some() => (ContextKind::InvalidArg, false),
-        ErrorKind::ValueValidation => (ContextKind::InvalidValue, true),
-        _ => return error,
+    let kind = error.kind();
+    let read = |line: &[OsString]| command().try_get_matches_from(line).map_err(|error| error.kind());
+    let mut lines = (1..=arguments.len()).map(|end| &arguments[..end]);
+    let Some((wrong, before)) = lines.find(|line| read(line).err() == Some(kind)).and_then(<[_]>::split_last) else {
+        return error;
     };
-    let wrong = error.get(kind).map(ToString::to_string).unwrap_or_default();
     let is_meant = |text: &&str| {
-        let cluster = text.strip_prefix('-').filter(|cluster| cluster.len() > 1 && !cluster.starts_with('-'));
-        cluster.is_some_and(|cluster| cluster.contains(wrong.trim_start_matches('-')))
-            && (!blank || text.contains(char::is_whitespace))
+        let cluster = text.strip_prefix('-').filter(|cluster| !cluster.starts_with('-')).unwrap_or_default();
+        // `-n500` is no word.
+        let is_number = kind == ErrorKind::ValueValidation && cluster.chars().skip(1).all(|c| c.is_ascii_digit());
+        cluster.chars().nth(1).is_some() && !is_number
     };
-    if let Some(query) = arguments.iter().filter_map(|argument| argument.to_str()).find(is_meant) {
-        let tip = format!("what begins with `-` and is no option stands last, behind `--`: -- '{}'", printable(query));
-        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+    let is_taken = || read(&[before, &["--".into(), wrong.clone()]].concat()).is_ok();
+    let Some(query) = wrong.to_str().filter(is_meant).filter(|_| is_taken()) else { return error };
+    if kind == ErrorKind::DisplayHelp {
+        error = clap::Error::new(ErrorKind::UnknownArgument).with_cmd(&command());
+        error.insert(ContextKind::InvalidArg, ContextValue::String(printable(query).into()));
     }
+    let tip = format!("what begins with `-` and is no option stands last, behind `--`: -- '{}'", printable(query));
+    error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
     error
 }
 

@@ -285,9 +285,10 @@ const CONDITIONS: [&str; 14] = [
     "modified:",
 ];
 
-/// Whether a name begins with what was typed, in any case.
+/// Whether a name begins with what was typed, in any case; a condition also without the quote before its value.
 fn begins(name: &str, typed: &str) -> bool {
-    fold(name).starts_with(&*fold(typed))
+    let bare = |text: &str| fold(text).replacen(":\"", ":", 1);
+    bare(name).starts_with(&bare(typed))
 }
 
 #[cfg(test)]

@@ -16,8 +16,10 @@ use protocol::grep::{GrepAnswer, GrepCase, GrepLine, GrepNote, GrepRequest, Grep
 /// `situated grep`.
 pub(super) fn run(args: Grep, session: &mut Session) -> Result<u8, CliFailure> {
     if session.globals.verbose > 0 {
-        let why = "lines that do not match cannot be listed: `-v` would log more; `RUST_LOG=debug` does so for `grep`";
-        return Err(CliFailure::usage(why));
+        // Elsewhere `-v` finds the lines that do not match.
+        return Err(CliFailure::usage(
+            "`grep` takes no `-v`: it finds what matches; notes without a match are found by `situated search -- '-/PATTERN/'`",
+        ));
     }
     let what = match (args.files, args.count) {
         (true, _) => GrepWhat::Notes,

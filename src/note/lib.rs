@@ -40,7 +40,7 @@ pub use format::Format;
 pub use frontmatter::FrontMatter;
 pub use frontmatter::{FIELDS, dates_note};
 pub use ids::{BY_ID, ids};
-pub use links::IN_VAULT;
+pub use links::{IN_VAULT, percent_decoded};
 pub use path::{FileStat, VaultPath};
 pub use periodic::{LOGSEQ as LOGSEQ_SETTINGS, Periodic, SETTINGS as PERIODIC_SETTINGS, journals, read as periodic};
 pub use private::{Private, TAG as PRIVATE_TAG};

@@ -564,6 +564,6 @@ fn is_address(target: &str) -> bool {
 }
 
 /// Decodes `%20` and the like; what would not be UTF-8 stays as it is written.
-pub(super) fn percent_decoded(text: &str) -> String {
+pub fn percent_decoded(text: &str) -> String {
     percent_decode_str(text).decode_utf8().map_or_else(|_| text.to_owned(), Cow::into_owned)
 }

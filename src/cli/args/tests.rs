@@ -181,9 +181,22 @@ fn a_query_that_begins_with_a_hyphen_is_shown_its_place() {
         }
     }
     assert!(said(&["search", "-notes of May"]).contains("behind `--`: -- '-notes of May'"));
-    for arguments in
-        [&["search", "x", "--limt", "3"][..], &["search", "x", "-nfew"], &["related", "-t", "-x y", "--no"]]
+    // Words of which all or the first letters are options.
+    for word in ["-cherry", "-home", "-mother", "-nothing", "-venv", "-event", "-nfew", "-old", "-ärger", "-2147024809"]
     {
+        let said = said(&["search", "-n5", "apple", word, "-chapter", "--json"]);
+        assert!(said.starts_with("error: ") && said.contains(&format!("behind `--`: -- '{word}'")), "{said}");
+    }
+    assert!(said(&["grep", "apple", "-cherry"]).contains("behind `--`: -- '-cherry'"));
+    for arguments in [
+        &["search", "x", "--limt", "3"][..],
+        &["search", "x", "-n500"],
+        &["search", "x", "--json", "--jsonl", "-ce"],
+        &["search", "x", "-h", "-ce"],
+        &["search", "x", "-m", "both"],
+        &["get", "a.md", "-lx"],
+        &["related", "-t", "-x y", "--no"],
+    ] {
         assert!(!said(arguments).contains("behind `--`"), "{arguments:?}");
     }
 }

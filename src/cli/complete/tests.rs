@@ -40,6 +40,14 @@ fn arguments_that_name_something_are_completed() {
 }
 
 #[test]
+fn a_value_that_needs_quotes_is_offered_for_its_first_letters() {
+    for typed in ["link:", "link:bud", "link:\"Bud", "link:\"Budget 2"] {
+        assert!(begins("link:\"Budget 2026\"", typed), "{typed}");
+    }
+    assert!(!begins("link:\"Budget 2026\"", "link:2026"));
+}
+
+#[test]
 fn options_before_say_where_the_daemon_is() {
     let words = ["situated", "--socket", "/s", "search", "--vault", "notes", "x"].map(OsString::from);
     assert_eq!(places(&words).socket, Some("/s".into()));

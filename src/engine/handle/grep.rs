@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::access::{Served, hanging, in_range};
-use super::search::vaults::unknown;
+use super::search::vaults::{folders, unknown};
 use super::search::{freshen, narrow};
 use super::{CallError, Cancel, Handle, VaultShared};
 use crate::decide::NotePipeline;
@@ -48,7 +48,8 @@ pub(super) fn grep(engine: &Handle, request: &GrepRequest, cancel: &Cancel) -> R
     let began = Instant::now();
     let pattern = pattern(request)?;
     let (vaults, left_out) = engine.served(request.vault.as_deref())?;
-    let filter = conditions(request)?;
+    let mut filter = conditions(request)?;
+    filter.folders = folders(engine);
     if let Some(why) = unknown(engine, filter.vaults().collect()) {
         return Err(CallError::Invalid(format!("`within`: {why}")));
     }
@@ -158,6 +159,7 @@ impl Search<'_> {
     fn vault(&self, vault: &Arc<VaultShared>, found: &mut Found) -> Result<(), CallError> {
         let Served { snapshot, pipeline, hidden, .. } = Served::new(vault, self.assistant)?;
         let mut filter = self.filter.clone();
+        filter.of_vault(&vault.name, true);
         filter.hidden.clone_from(&hidden);
         let notes = filter.notes(&snapshot, self.cancel)?;
         found.answer.searched += notes.len() as u64;

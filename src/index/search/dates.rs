@@ -4,8 +4,7 @@ use jiff::Span;
 use jiff::civil::{Date, ISOWeekDate, Weekday, date};
 
 /// What a user could have meant; for messages.
-pub(super) const FORMS: &str =
-    "2026, 2026-11, 2026-11-20, november, november-2026, friday, today, yesterday, 7d, 2w, 3m, 1y or last-week";
+pub(super) const FORMS: &str = "2026, 2026-11, 2026-11-20, november, november-2026, q3-2026, friday, today, yesterday, 7d, 2w, 3m, 1y or last-week";
 
 /// The first day, and the day after the last one: a year, a month, a day (`2026-11-20`, `20.11.2026`), `today`, `yesterday`, a day back from today
 /// (`7d`, `2w`, `3m`, `1y`), a month or a weekday by name, in any language that names are known in (the last one,
@@ -23,10 +22,12 @@ pub(super) fn days(text: &str, today: Date) -> Option<(Date, Date)> {
     }
 }
 
-/// The same, but a day back from today begins a time that reaches up to today.
+/// The same, but a day back from today begins a time that reaches up to today; `last 7d` says it, too.
 pub(super) fn period(text: &str, today: Date) -> Option<(Date, Date)> {
-    let (start, end) = days(text, today)?;
-    let is_counted = counted(&text.trim().to_lowercase()).is_some();
+    let text = text.trim().to_lowercase();
+    let counting = text.strip_prefix("last ").unwrap_or(&text);
+    let is_counted = counted(counting).is_some();
+    let (start, end) = days(if is_counted { counting } else { &text }, today)?;
     Some((start, if is_counted { today.tomorrow().ok()? } else { end }))
 }
 

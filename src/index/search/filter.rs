@@ -1,6 +1,9 @@
 //! Which notes may answer: conditions on the notes table, made into a set of rows before any lane looks
 //! for its best, so that a narrow filter never starves an answer.
 
+mod check;
+
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -9,6 +12,8 @@ use jiff::tz::TimeZone;
 use strum::{EnumString, IntoStaticStr, VariantNames};
 use unicode_normalization::UnicodeNormalization;
 
+use self::check::{Check, linked, linking};
+use super::asked::{When, asked};
 use super::dates::{FORMS, days, period};
 use super::fold::fold;
 use super::pattern::PathPattern;
@@ -135,6 +140,8 @@ pub struct Filter {
     pub zone: TimeZone,
     /// Name of the vault whose notes are tested; unless it is set, conditions on the vault are not.
     vault: Option<String>,
+    /// Names of vaults, each with a folder of it as users write it: `/home/me/Notes`, `~/Notes`.
+    pub folders: Arc<[(String, String)]>,
     /// Notes that are hidden from the asker.
     pub hidden: Option<Arc<Private>>,
 }
@@ -168,6 +175,7 @@ impl Default for Filter {
             modified: Days::default(),
             zone: TimeZone::UTC,
             vault: None,
+            folders: Arc::default(),
             hidden: None,
         }
     }
@@ -229,7 +237,9 @@ impl Filter {
                 let bare = note::format::without_ending(&whole);
                 [whole.as_str(), bare, bare.rsplit('/').next().unwrap_or(bare)].contains(&&*target)
             };
-            Some(notes.clone().filter(|note| note.links().any(names)).map(|note| note.no).collect())
+            let linking: HashSet<_> =
+                notes.clone().filter(|note| note.links().any(names)).map(|note| note.no).collect();
+            (!linking.is_empty()).then_some(linking)
         });
         notes.clone().filter(|note| compiled.admits(note) && !self.hides(note)).map(|note| note.no).collect()
     }
@@ -281,7 +291,8 @@ impl Filter {
 
     /// Whether there are no conditions: every note passes that is not hidden.
     pub fn asks_nothing(&self) -> bool {
-        let Filter { with, without, properties, day, created, modified, zone: _, vault: _, hidden: _ } = self;
+        let Filter { with, without, properties, day, created, modified, zone: _, vault: _, folders: _, hidden: _ } =
+            self;
         let named = with.is_empty() && without.is_empty() && properties.is_empty();
         named && [day, created, modified].iter().all(|days| **days == Days::default())
     }
@@ -289,11 +300,24 @@ impl Filter {
     /// The same conditions on notes of the same vault, as the asker of `other` sees them.
     #[must_use]
     pub(super) fn asked_as(self, other: &Filter) -> Filter {
-        Filter { zone: other.zone.clone(), vault: other.vault.clone(), hidden: other.hidden.clone(), ..self }
+        Filter { hidden: other.hidden.clone(), ..self.of_asker(other) }
+    }
+
+    fn of_asker(self, other: &Filter) -> Filter {
+        Filter { zone: other.zone.clone(), vault: other.vault.clone(), folders: other.folders.clone(), ..self }
+    }
+
+    /// What a path on the disk, or a `file://` address, is in the vault whose notes are tested; nothing for its folder.
+    pub(super) fn in_vault(&self, path: &str) -> Option<String> {
+        let address = path.strip_prefix("file://").map(note::percent_decoded);
+        let path = address.as_deref().unwrap_or(path);
+        let mut folders = self.folders.iter().filter(|(vault, _)| Some(vault) == self.vault.as_ref());
+        let below = folders.find_map(|(_, folder)| path.strip_prefix(folder.as_str()))?;
+        (below.is_empty() || below.starts_with('/')).then(|| below.trim_end_matches('/').to_owned())
     }
 
     /// Has it test the notes of this vault; with `settle` conditions on the vault that are met are left out.
-    pub(super) fn of_vault(&mut self, name: &str, settle: bool) {
+    pub fn of_vault(&mut self, name: &str, settle: bool) {
         if settle && self.admits_vault(name) {
             self.with.retain(|(key, _)| *key != Key::Vault);
             self.without.retain(|(key, _)| *key != Key::Vault);
@@ -328,7 +352,7 @@ impl Filter {
         };
         let mut parts: Vec<(String, Filter)> = Vec::new();
         let mut part = |name: String, filter: Filter| {
-            parts.push((name, Filter { zone: self.zone.clone(), vault: self.vault.clone(), ..filter }));
+            parts.push((name, filter.of_asker(self)));
         };
         for either in EITHER {
             let with: Vec<_> = self.with.iter().filter(|(key, _)| *key == either).cloned().collect();
@@ -357,6 +381,25 @@ impl Filter {
         parts
     }
 
+    /// Regular expressions for the lines by which a note meets conditions on its tags and links.
+    pub(super) fn lines(&self, snapshot: &Snapshot) -> Vec<String> {
+        /// Notes of one name whose other names are looked for, too.
+        const BEARERS: usize = 8;
+        let of = |(key, value): &(Key, String)| match key {
+            Key::Tag => Some(format!(r"(?i)#{}(?:[^\w-]|$)", regex::escape(value))),
+            Key::Link => {
+                let meant = snapshot.meant(value, &|note| self.hides(note)).into_iter().take(BEARERS);
+                let named = meant.filter_map(|no| snapshot.note(no));
+                let names = named.flat_map(|note| [note.path.stem(), note.title()].into_iter().chain(note.aliases()));
+                let names = names.chain([value.as_str()]).filter(|name| !name.trim().is_empty());
+                let names: Vec<_> = names.map(|name| regex::escape(name).replace(' ', "(?:[ _-]|%20)")).collect();
+                Some(format!(r"(?i)(?:\[\[|\]\()[^\])]*(?:{})", names.join("|")))
+            }
+            _ => None,
+        };
+        self.with.iter().filter_map(of).collect()
+    }
+
     /// Whether this note is hidden from the asker.
     pub(super) fn hides(&self, note: &NoteEntry) -> bool {
         self.hidden.as_ref().is_some_and(|hidden| hidden.covers(&note.path, note.tags()))
@@ -381,7 +424,7 @@ impl Filter {
     pub fn notes<'a>(&self, snapshot: &'a Snapshot, cancel: &Cancel) -> Result<Vec<&'a NoteEntry>, LexicalError> {
         let hides = |note: &NoteEntry| self.hides(note);
         let compiled = Compiled::new(self, |key, target| match key {
-            Key::LinkedFrom => Some(linked(snapshot, target, &hides)),
+            Key::LinkedFrom => linked(snapshot, target, &hides),
             _ => linking(snapshot, target, &hides, cancel),
         });
         let mut notes = Vec::new();
@@ -446,69 +489,16 @@ pub fn is_vault(value: &str, name: &str) -> bool {
 }
 
 fn read(of: fn(&str, Date) -> Option<(Date, Date)>, value: &str, today: Date) -> Result<(Date, Date), String> {
-    of(value, today).ok_or_else(|| format!("`{value}` is not a date; write {FORMS}"))
+    of(value, today).or_else(|| in_words(value, today)).ok_or_else(|| format!("`{value}` is not a date; write {FORMS}"))
 }
 
-/// The notes that link to a note that `target` names; `None` if it names none, or hidden ones alone.
-fn linking(
-    snapshot: &Snapshot,
-    target: &str,
-    hides: &impl Fn(&NoteEntry) -> bool,
-    cancel: &Cancel,
-) -> Option<HashSet<NoteNo>> {
-    let named = snapshot.meant(target, hides);
-    // Once `cancel` is raised the search ends, whatever these are.
-    let linking = |note: NoteNo| snapshot.backlinks(note, cancel);
-    (!named.is_empty()).then(|| named.into_iter().flat_map(linking).collect())
-}
-
-/// The notes that those of this name link to, but for themselves; none if there is no such note.
-fn linked(snapshot: &Snapshot, name: &str, hides: &impl Fn(&NoteEntry) -> bool) -> HashSet<NoteNo> {
-    let named = snapshot.meant(name, hides).into_iter().filter_map(|no| snapshot.note(no));
-    let of_note = |note: &NoteEntry| {
-        let targets = note.links().filter_map(|target| snapshot.resolve(target, &note.path));
-        targets.filter(|other| *other != note.no).collect::<Vec<_>>()
-    };
-    named.flat_map(|note| of_note(note)).collect()
-}
-
-/// One condition, ready to be asked about many notes.
-enum Check {
-    Tag(String),
-    Path(PathPattern),
-    Type(String),
-    /// Whether the notes' vault is the one that is named.
-    Vault(bool),
-    Linking(HashSet<NoteNo>),
-    /// A target that names no note (yet): it is compared with the links as they are written.
-    Written(String),
-}
-
-impl Check {
-    fn new(key: Key, value: &str, notes: &impl Fn(Key, &str) -> Option<HashSet<NoteNo>>) -> Option<Self> {
-        match key {
-            Key::Tag => Some(Check::Tag(fold(value).into_owned())),
-            Key::Path => PathPattern::new(value).map(Check::Path),
-            Key::Type => Some(Check::Type(fold(value).into_owned())),
-            Key::Link | Key::LinkedFrom => Some(match notes(key, value) {
-                Some(notes) => Check::Linking(notes),
-                None => Check::Written(fold(value).into_owned()),
-            }),
-            Key::Vault | Key::After | Key::Before | Key::On | Key::Last | Key::Created | Key::Modified => None,
-        }
-    }
-
-    fn holds(&self, note: &NoteEntry) -> bool {
-        match self {
-            Check::Tag(tag) => note.tags().any(|have| {
-                fold(have).strip_prefix(tag.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-            }),
-            Check::Path(pattern) => pattern.matches(note.path.as_str()),
-            Check::Type(kind) => note.kind().is_some_and(|have| fold(have) == kind.as_str()),
-            Check::Vault(is_it) => *is_it,
-            Check::Linking(notes) => notes.contains(&note.no),
-            Check::Written(target) => note.links().any(|link| fold(crate::links::sides(link).0) == target.as_str()),
-        }
+/// A time that a question could name, if it is all of the value: `q3 2025`, `3-march-2025`, `2025-03..2025-05`.
+fn in_words(value: &str, today: Date) -> Option<(Date, Date)> {
+    let mut written = [value.replace("..", " - "), value.replace('-', " ")].into_iter();
+    let asked = written.find_map(|words| asked(&words, today).filter(|asked| asked.words == words))?;
+    match asked.when {
+        When::Days(start, end) => Some((start, end.or_else(|| today.tomorrow().ok())?)),
+        When::Newest => None,
     }
 }
 
@@ -529,6 +519,10 @@ impl<'a> Compiled<'a> {
     fn new(filter: &'a Filter, notes: impl Fn(Key, &str) -> Option<HashSet<NoteNo>>) -> Self {
         let check = |(key, value): &(Key, String)| match (key, &filter.vault) {
             (Key::Vault, vault) => vault.as_ref().map(|name| Check::Vault(is_vault(value, name))),
+            (Key::Path | Key::Link | Key::LinkedFrom, _) => {
+                let path = filter.in_vault(value).map_or(Cow::Borrowed(value.as_str()), Cow::Owned);
+                Check::new(*key, &path, &notes)
+            }
             (key, _) => Check::new(*key, value, &notes),
         };
         let either = |wanted: Key| filter.with.iter().filter(|(key, _)| *key == wanted).filter_map(check).collect();

@@ -20,11 +20,13 @@
 //! created:2025  modified:today  modified:>=2026  modified:<1y
 //! ```
 //!
-//! `[status]`, `-word` and NOT are words instead where the notes show that a text was pasted ([`super::settled`]).
+//! `[status]`, `-word`, NOT and the operators beside it are words instead where the notes show that a text was pasted
+//! ([`super::settled`]).
 //!
 //! Values with blanks are quoted (`tag:"two words"`); `-` before a condition turns it around, but not before a date.
 
 mod boolean;
+mod field;
 mod keyboard;
 mod slashed;
 mod unknown;
@@ -34,9 +36,10 @@ use std::ops::Range;
 use jiff::civil::Date;
 
 pub use self::boolean::Required;
+use self::field::{Field, bracketed, condition, dated_end, of_field, unquoted};
 pub use self::slashed::LinePattern;
 use super::Options;
-use super::filter::{Filter, Key};
+use super::filter::Filter;
 use super::limits::{Counted, MAX_BYTES, TooMuch};
 use note::Private;
 
@@ -327,10 +330,8 @@ impl Parser<'_> {
             self.pattern(negated, pattern)?;
             return Ok(after);
         }
-        if let Some((name, _)) = body[..word_end(body)].split_once(':')
-            && let Some(field) = Field::named(name)
-        {
-            return self.field(negated, field, body, name.len() + 1);
+        if let Some((field, value)) = condition(body) {
+            return self.field(negated, field, body, body.len() - value.len());
         }
         if let Some((name, value, after)) = bracketed(body, starts_blank) {
             let (name, typed) = (unquoted(name), &body[..body.len() - after.len()]);
@@ -377,6 +378,12 @@ impl Parser<'_> {
     /// Takes a word off the start of `body`.
     fn word<'a>(&mut self, negated: bool, body: &'a str) -> Result<&'a str, TooMuch> {
         let (word, after) = body.split_at(word_end(body));
+        let is_between = !self.parsed.words.is_empty() && !after.trim_start().is_empty();
+        // A dash between words says more: `1 - 10 March`, `Meeting - Anna`.
+        if word == "-" && is_between {
+            self.push_words(word);
+            return Ok(after);
+        }
         if is_noise(word) {
             self.parsed.signs |= word.contains(SIGNS);
             return Ok(after);
@@ -493,51 +500,6 @@ impl Parser<'_> {
     }
 }
 
-/// What a condition is about, as typed.
-#[derive(Clone, Copy)]
-enum Field<'a> {
-    Key(Key),
-    Property(&'a str),
-}
-
-impl<'a> Field<'a> {
-    fn named(name: &'a str) -> Option<Self> {
-        let property = name.get(..5).filter(|start| start.eq_ignore_ascii_case("prop.")).map(|_| &name[5..]);
-        property.map(Field::Property).or_else(|| name.parse().ok().map(Field::Key))
-    }
-}
-
-/// Bytes of a condition in brackets at most: not looking further keeps a flood of opening brackets linear.
-const BRACKETED: usize = 300;
-
-/// Splits a condition in brackets off the start of `body`: name, value, and what follows. A link or a check box does
-/// not count, nor do brackets with more letters right behind them: `ends` says whether what follows may follow.
-fn bracketed(body: &str, ends: impl Fn(&str) -> bool) -> Option<(&str, Option<&str>, &str)> {
-    let inner = body.strip_prefix('[').filter(|inner| !inner.starts_with(['[', ']']))?;
-    let mut quoted = false;
-    let close = inner.char_indices().take_while(|(at, _)| *at < BRACKETED).find_map(|(at, c)| {
-        quoted ^= c == '"';
-        (c == ']' && !quoted).then_some(at)
-    })?;
-    let (inner, after) = (&inner[..close], &inner[close + 1..]);
-    if !ends(after) || inner.trim().chars().nth(1).is_none() {
-        return None;
-    }
-    match inner.split_once(':') {
-        Some((name, value)) => Some((name.trim(), Some(of_field(value).trim()), after)),
-        None => Some((inner.trim(), None, after)),
-    }
-}
-
-/// The value without the second colon that a field has in a note's text: `[rating:: 8]`.
-fn of_field(value: &str) -> &str {
-    value.strip_prefix(':').unwrap_or(value)
-}
-
-fn unquoted(text: &str) -> &str {
-    text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap_or(text)
-}
-
 /// Keyboards that mean well write curly quotes.
 const OPENING: [char; 4] = ['"', '“', '„', '”'];
 const CLOSING: [char; 3] = ['"', '”', '“'];
@@ -548,16 +510,6 @@ fn strip_quote(text: &str) -> Option<&str> {
 
 fn word_end(text: &str) -> usize {
     text.find(char::is_whitespace).unwrap_or(text.len())
-}
-
-/// Where a condition ends that a year behind a blank belongs to: `in:march 2025`.
-fn dated_end(text: &str) -> Option<usize> {
-    let (name, month) = text[..word_end(text)].split_once(':')?;
-    let is_day = matches!(Field::named(name), Some(Field::Key(key)) if key.is_day());
-    note::month(month.trim_start_matches(['<', '>', '='])).filter(|_| is_day)?;
-    let (year, after) = text[word_end(text)..].trim_start().split_at_checked(4)?;
-    let is_year = year.bytes().all(|byte| byte.is_ascii_digit()) && (starts_blank(after) || after.starts_with(')'));
-    is_year.then_some(text.len() - after.len())
 }
 
 /// Whether what follows a colon is no day that was meant as a condition's value: `we should focus on: the budget`.

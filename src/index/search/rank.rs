@@ -23,7 +23,7 @@ use super::boost::boost;
 use super::fuse::{self, Dense, Ranked, Scale};
 use super::hit::placed;
 use super::lanes::{self, Candidate};
-use super::query::Required;
+use super::query::{LinePattern, Required};
 use super::ranking::{Ranking, in_order};
 use super::required::Chunks;
 use super::rows::RowSet;
@@ -61,7 +61,7 @@ pub fn search(
 
 /// Asks the lanes of one vault and fuses what they say. `vector` is the embedding of [`Parsed::text`]; without one, or with
 /// the zero vector, the words alone answer. Conditions hold in every lane. A query of conditions only gives the newest
-/// notes that meet them, each with its first chunk.
+/// notes that meet them, each with its first chunk, or the first that has the link or tag that is asked for.
 ///
 /// # Errors
 /// The word index fails, or the search is cancelled.
@@ -186,7 +186,13 @@ impl Begun {
             // No chunk meets the conditions.
         } else if !query.has_text() {
             match allowed.as_ref().filter(|_| query.has_conditions()) {
-                Some(allowed) => listed = newest(snapshot.notes(), Some(allowed), query),
+                Some(allowed) => {
+                    listed = newest(snapshot.notes(), Some(allowed), query);
+                    let lines = query.filter.lines(snapshot);
+                    let lines: Vec<_> = lines.iter().filter_map(|line| LinePattern::new(line).ok()).collect();
+                    newest::open_at(&mut listed[..], &lines, (snapshot, allowed), options)?;
+                    ranking.patterns.extend(lines);
+                }
                 None if query.signs => ranking.warnings.push(SIGNS.to_owned()),
                 None => ranking.warnings.push("the query is empty".to_owned()),
             }

@@ -161,6 +161,35 @@ fn every_lane_is_held_to_the_conditions() {
 }
 
 #[test]
+fn a_listed_note_is_shown_where_it_meets_the_condition() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut index = Index::open(dir.path(), builtin::DIMENSIONS).unwrap();
+    put(&mut index, 1, "People/Ann Lee.md", &[], None, &[], &["My aunt.\n"]);
+    let texts =
+        ["Intro.\n", "Rain.\n\nMet [[Ann Lee]] for lunch #day/food.\n", "[She](../People/Ann%20Lee.md) left.\n"];
+    put(&mut index, 2, "Diary.md", &["day/food"], None, &["Ann Lee"], &texts);
+    put(
+        &mut index,
+        3,
+        "Tagged above.md",
+        &["day"],
+        None,
+        &["Ann Lee"],
+        &["Intro.\n", "See [her](People/Ann%20Lee.md).\n"],
+    );
+    let vault = Vault { snapshot: index.publish(1).unwrap(), _dir: dir };
+    for (query, shown) in [
+        ("link:\"Ann Lee\"", [("Tagged above.md", 2), ("Diary.md", 4)]),
+        ("tag:day", [("Tagged above.md", 1), ("Diary.md", 4)]),
+        ("type:note -path:People", [("Tagged above.md", 1), ("Diary.md", 1)]),
+    ] {
+        let answer = ask(&vault, query, &Options::default());
+        let lines: Vec<_> = answer.hits.iter().map(|hit| (hit.path.as_str(), hit.match_line)).collect();
+        assert_eq!(lines, shown, "{query}: {:?}", answer.hits);
+    }
+}
+
+#[test]
 fn conditions_alone_give_the_newest_notes() {
     let vault = vault();
     let answer = ask(&vault, "type:note", &Options { limit: 4, ..Options::default() });

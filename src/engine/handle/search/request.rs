@@ -87,8 +87,10 @@ impl Wanted {
         let now = jiff::Zoned::now();
         options.boosts.today = Some(now.date());
         weigh(&mut options.boosts, request.boosts.as_ref())?;
+        let folders = vaults::folders(engine);
         let parse = |as_words: &AsWords| -> Result<Parsed, CallError> {
             let mut parsed = parsed(request, &now, as_words)?;
+            parsed.filter.folders = folders.clone();
             let named = of_team.map_or(Ok(()), |name| parsed.filter.add(Key::Vault, name, now.date()));
             named.map_err(CallError::Invalid)?;
             Ok(parsed)

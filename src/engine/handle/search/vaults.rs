@@ -1,5 +1,6 @@
 //! Vaults that a query names: `vault:Work`, `-vault:Archive`.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use super::{Handle, VaultShared};
@@ -20,6 +21,18 @@ pub(super) fn admitted(
 /// The teams that are searched and that the query's conditions admit.
 pub(super) fn admitted_teams(engine: &Handle, parsed: &Parsed) -> Vec<String> {
     engine.0.teams.names().into_iter().filter(|team| parsed.filter.admits_team(team)).collect()
+}
+
+/// The names of all vaults, each with its folder as users write it.
+pub(in crate::handle) fn folders(engine: &Handle) -> Arc<[(String, String)]> {
+    let home = protocol::folders::home();
+    let vaults = engine.0.vaults.load();
+    let written = vaults.iter().flat_map(|vault| {
+        let in_home = home.as_ref().and_then(|home| vault.path.strip_prefix(home).ok());
+        let folders = in_home.map(|below| Path::new("~").join(below)).into_iter().chain([vault.path.clone()]);
+        folders.map(|folder| (vault.name.clone(), folder.to_string_lossy().into_owned()))
+    });
+    written.collect()
 }
 
 /// What to say of the names among these that no vault and no team has.

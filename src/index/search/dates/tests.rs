@@ -54,6 +54,13 @@ fn table() {
 }
 
 #[test]
+fn the_last_days_may_be_said_to_be_the_last() {
+    for text in ["7d", "2w"] {
+        assert_eq!(period(&format!("Last {text}"), TODAY), period(text, TODAY));
+    }
+}
+
+#[test]
 fn what_is_no_date() {
     let bad = [
         "",

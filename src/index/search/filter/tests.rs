@@ -89,7 +89,7 @@ fn conditions_on_the_vault() {
 fn conditions() {
     use Key::{After, Before, Link, LinkedFrom, Modified, Path, Tag, Type};
     let note = note("Work/Plan.md", &["Project/alpha", "todo"], Some("meeting"), Some(date(2026, 3, 5)), MTIME);
-    let cases: [(&[(Key, &str)], bool); 29] = [
+    let cases: [(&[(Key, &str)], bool); 35] = [
         (&[], true),
         (&[(Tag, "project")], true),
         (&[(Tag, "#Project/Alpha")], true),
@@ -104,6 +104,12 @@ fn conditions() {
         (&[(Link, "Hub")], true),
         (&[(Link, "[[future note]]")], true),
         (&[(Link, "Other")], false),
+        (&[(Link, "Hub#Income")], true),
+        (&[(Link, "[[Hub#^id|the hub]]")], true),
+        (&[(Link, "the hub|Hub")], true),
+        (&[(Link, "future note#x")], true),
+        (&[(LinkedFrom, "Hub#x")], true),
+        (&[(LinkedFrom, "Future note")], false),
         (&[(LinkedFrom, "Hub")], true),
         (&[(After, "2026-03-05")], true),
         (&[(Before, "2026-03-05")], false),
@@ -127,6 +133,33 @@ fn conditions() {
         [((Tag, "project"), false), ((Tag, "x"), true), ((Path, "work"), false), ((Link, "Hub"), false)]
     {
         assert_eq!(admits(&[], &[without], &note), want, "-{without:?}");
+    }
+}
+
+#[test]
+fn a_path_on_the_disk_means_what_is_there() {
+    let note = note("Work/My plan.md", &[], None, None, MTIME);
+    let folders = [("v", "/home/me/Notes"), ("v", "~/Notes"), ("other", "/home/me/Other")];
+    let folders = folders.map(|(vault, folder)| (vault.to_owned(), folder.to_owned()));
+    let admits = |path: &str| {
+        let mut filter = Filter { folders: Arc::new(folders.clone()), ..Filter::default() };
+        filter.add(Key::Path, path, TODAY).unwrap();
+        filter.of_vault("v", true);
+        Compiled::new(&filter, |_, _| None).admits(&note)
+    };
+    for path in [
+        "/home/me/Notes/Work",
+        "/home/me/Notes/Work/My plan.md",
+        "/home/me/Notes",
+        "/home/me/Notes/",
+        "~/Notes/*/My*",
+        "file:///home/me/Notes/Work/My%20plan.md",
+        "/Work",
+    ] {
+        assert!(admits(path), "{path}");
+    }
+    for path in ["/home/me/Notes/Home", "/home/me/Notes2", "/home/me/Other", "/home/me/Other/Work", "/home", "home"] {
+        assert!(!admits(path), "{path}");
     }
 }
 

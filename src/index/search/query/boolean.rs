@@ -7,11 +7,9 @@
 
 use std::borrow::Cow;
 
+use super::field::{BRACKETED, Field, bracketed, condition, dated, dated_end};
 use super::slashed::slashed;
-use super::{
-    AsWords, BRACKETED, CLOSING, Field, OPENING, Parsed, Parser, TooMuch, bracketed, dated_end, starts_blank,
-    strip_quote, word_end,
-};
+use super::{AsWords, CLOSING, OPENING, Parsed, Parser, TooMuch, starts_blank, strip_quote, word_end};
 
 /// Parentheses within each other; what is deeper is punctuation.
 const MAX_DEPTH: u8 = 16;
@@ -107,7 +105,7 @@ pub(super) fn has_operators(query: &str, as_words: &AsWords) -> bool {
     if !query.split_whitespace().any(operator) {
         return false;
     }
-    let tokens = tokens(query, as_words);
+    let (tokens, _) = tokens(query, as_words);
     let is_capital = |token: &Token<'_>| match token {
         Token::Piece(_, piece) => piece.starts_with(OPENING) || !piece.chars().any(char::is_lowercase),
         _ => true,
@@ -125,18 +123,13 @@ fn opens_condition(word: &str) -> bool {
     let Some(inner) = word.strip_prefix('(').map(|inner| inner.trim_start_matches('(')) else { return false };
     let body =
         inner.strip_prefix('-').filter(|body| body.starts_with(char::is_alphabetic) || strip_quote(body).is_some());
-    let is_condition = inner.split_once(':').is_some_and(|(name, _)| Field::named(name).is_some());
-    body.is_some() || is_condition || strip_quote(inner).is_some()
+    body.is_some() || condition(inner).is_some() || strip_quote(inner).is_some()
 }
 
 /// Understands a query with operators.
 pub(super) fn read(parser: &mut Parser<'_>, query: &str) -> Result<(), TooMuch> {
-    let tokens = tokens(query, parser.as_words);
-    let excluded = tokens.windows(2).filter_map(|pair| match pair {
-        [Token::Not, Token::Piece("", word)] if begins_word(word) => Some(format!("NOT {word}")),
-        _ => None,
-    });
-    parser.parsed.doubtful.exclusions.extend(excluded);
+    let (tokens, starts) = tokens(query, parser.as_words);
+    parser.parsed.doubtful.exclusions.extend(exclusions(query, &tokens, &starts));
     let mut reader = Reader { tokens: &tokens, at: 0, dangling: false };
     let chains = reader.chains();
     if reader.dangling {
@@ -151,11 +144,32 @@ pub(super) fn read(parser: &mut Parser<'_>, query: &str) -> Result<(), TooMuch> 
         }
     }
     parser.parsed.required = all(required);
-    // What operators join is no text that was pasted.
-    if parser.parsed.ones().skip(1).any(|(not, one)| !not || !one.filter.asks_nothing()) {
+    // What operators join is no text that was pasted, unless they join nothing but words: `a IS NOT NULL AND b > 1`.
+    let is_condition = |(not, one): (bool, &Parsed)| !one.filter.asks_nothing() || !not && !tokens.iter().all(is_text);
+    if parser.parsed.ones().skip(1).any(is_condition) {
         parser.parsed.doubtful.exclusions.clear();
     }
     Ok(())
+}
+
+/// Words and groups of words that must not occur, each as typed.
+fn exclusions(query: &str, tokens: &[Token<'_>], starts: &[usize]) -> Vec<String> {
+    let operand = |at: usize| match tokens.get(at + 1)? {
+        Token::Piece("", word) => begins_word(word).then_some(starts[at + 1] + word.len()),
+        Token::Open => {
+            let mut depth = 0_u32;
+            let closes = |token: &Token<'_>| {
+                depth += u32::from(*token == Token::Open);
+                depth -= u32::from(*token == Token::Close);
+                depth == 0
+            };
+            let close = at + 1 + tokens[at + 1..].iter().position(closes)?;
+            tokens[at + 1..close].iter().all(is_text).then_some(starts[close] + 1)
+        }
+        _ => None,
+    };
+    let not = (0..tokens.len()).filter(|at| tokens[*at] == Token::Not);
+    not.filter_map(|at| Some(query[starts[at]..operand(at)?].to_owned())).collect()
 }
 
 /// The pieces of a chain that has no operator, which are free words; else the chain.
@@ -304,8 +318,15 @@ impl<'a> Reader<'a, '_> {
 
 /// Whether a text begins with a word, and not with a condition or a phrase.
 fn begins_word(text: &str) -> bool {
-    let named = text[..word_end(text)].split_once(':').is_some_and(|(name, _)| Field::named(name).is_some());
-    text.starts_with(char::is_alphanumeric) && !named
+    text.starts_with(char::is_alphanumeric) && condition(text).is_none()
+}
+
+/// Whether a token is no condition, phrase or regular expression.
+fn is_text(token: &Token<'_>) -> bool {
+    let Token::Piece(field, piece) = token else { return true };
+    let body = piece.trim_start_matches(['-', '+']);
+    let asks = strip_quote(body).is_some() || slashed(body).is_some() || bracketed(body, starts_blank).is_some();
+    field.is_empty() && !asks && condition(body).is_none()
 }
 
 /// The parenthesis that a text begins with: whether it is negated, the field before it (`tag:`), and what follows.
@@ -322,16 +343,21 @@ fn opening(text: &str) -> Option<(bool, &str, &str)> {
     Some((not, &body[..=name.len()], after))
 }
 
-/// Cuts a query at blanks and parentheses outside of quotes and brackets.
-fn tokens<'a>(query: &'a str, as_words: &AsWords) -> Vec<Token<'a>> {
-    let (mut tokens, mut depth, mut unclosed, mut fields) = (Vec::new(), 0, false, vec![""]);
+/// Cuts a query at blanks and parentheses outside of quotes and brackets; also says at which byte each token begins.
+fn tokens<'a>(query: &'a str, as_words: &AsWords) -> (Vec<Token<'a>>, Vec<usize>) {
+    let (mut tokens, mut starts) = (Vec::new(), Vec::new());
+    let (mut depth, mut unclosed, mut fields) = (0, false, vec![""]);
     let mut rest = query.trim_start();
+    let is_text = as_words.exclusions;
     while !rest.is_empty() {
         let of_group = fields.last().copied().unwrap_or_default();
+        let start = query.len() - rest.len();
         if let Some((not, field, after)) = opening(rest) {
             if depth < MAX_DEPTH {
+                let not = not && !(is_text && field.is_empty());
                 tokens.extend(not.then_some(Token::Not));
                 tokens.push(Token::Open);
+                starts.resize(tokens.len(), start);
                 fields.push(if field.is_empty() { of_group } else { field });
             }
             depth = depth.saturating_add(1);
@@ -341,26 +367,29 @@ fn tokens<'a>(query: &'a str, as_words: &AsWords) -> Vec<Token<'a>> {
         if let Some(after) = rest.strip_prefix(')') {
             if (1..=MAX_DEPTH).contains(&depth) {
                 tokens.push(Token::Close);
+                starts.push(start);
                 fields.pop();
             }
             depth = depth.saturating_sub(1);
             rest = after.trim_start();
             continue;
         }
-        let (piece, after) = rest.split_at(piece_end(rest, depth > 0, &mut unclosed));
+        let (piece, after) = rest.split_at(piece_end(rest, of_group, depth > 0, &mut unclosed));
+        rest = after.trim_start();
+        starts.push(start);
         tokens.push(match piece {
-            "AND" => Token::And,
-            "OR" => Token::Or,
-            "NOT" if !(as_words.exclusions && begins_word(after.trim_start())) => Token::Not,
+            "AND" if !is_text => Token::And,
+            "OR" if !is_text => Token::Or,
+            "NOT" if !(is_text && (begins_word(rest) || rest.starts_with('('))) => Token::Not,
             _ => Token::Piece(of_group, piece),
         });
-        rest = after.trim_start();
     }
-    tokens
+    (tokens, starts)
 }
 
-/// Bytes of the piece that `text` begins with, at least one: up to a blank, or a parenthesis that closes one before it.
-fn piece_end(text: &str, in_group: bool, unclosed: &mut bool) -> usize {
+/// Bytes of the piece that `text` begins with, at least one: up to a blank, or a parenthesis that closes one before it;
+/// `field` is that of the group, or nothing.
+fn piece_end(text: &str, field: &str, in_group: bool, unclosed: &mut bool) -> usize {
     let body = text.strip_prefix('-').unwrap_or(text);
     if let Some((_, after)) = slashed(body) {
         return text.len() - after.len();
@@ -369,7 +398,7 @@ fn piece_end(text: &str, in_group: bool, unclosed: &mut bool) -> usize {
     if let Some((.., after)) = bracketed(body, ends) {
         return text.len() - after.len();
     }
-    if let Some(end) = dated_end(body) {
+    if let Some(end) = dated_end(body).or_else(|| dated(Field::named(field.strip_suffix(':')?)?, body)) {
         return text.len() - body.len() + end;
     }
     let (mut at, mut opened) = (0, 0u32);

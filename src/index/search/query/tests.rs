@@ -2,6 +2,7 @@ use super::*;
 use jiff::civil::date;
 use proptest::prelude::*;
 
+use super::super::filter::Key;
 use super::super::limits::{MAX_PATTERNS, MAX_PHRASE_WORDS, MAX_TERMS, MAX_VALUE_BYTES};
 
 const TODAY: Date = date(2026, 11, 20);
@@ -35,7 +36,7 @@ fn words_phrases_and_exclusions() {
         ("+404 +3D +.NET +#tag", "", &["404", "3D", ".NET", "#tag"], &[]),
         ("+46 70 555 01 23", "+46 70 555 01 23", &[], &[]),
         ("+1 (555) 123-4567", "+1 (555) 123-4567", &[], &[]),
-        ("a - b", "a b", &[], &[]),
+        ("- a - b -", "a - b", &[], &[]),
         ("e-mail", "e-mail", &[], &[]),
         ("\"\" -\"\" ... ?!", "", &[], &[]),
         ("foo:bar https://x.org/y", "foo:bar https://x.org/y", &[], &[]),
@@ -70,8 +71,9 @@ fn what_a_pasted_text_has_is_words_where_that_is_known() {
         ("NOT NULL", "NOT NULL", 0, ""),
         ("a1 NOT tag:b", "a1", 0, "NOT tag:b"),
         ("git commit -m", "git commit m", 0, ""),
-        ("a1 NOT \"b c\" AND [ERROR]", "a1 [ERROR]", 0, "NOT \"b c\" AND [ERROR]"),
-        ("a1 OR -b1", "a1 b1", 0, "a1 OR -b1"),
+        ("x NOT NULL AND y OR NOT (a = b)", "x NOT NULL AND y OR NOT (a b)", 0, ""),
+        ("y = -(a + b);", "y (a b);", 0, ""),
+        ("a1 NOT \"b c\"", "a1", 0, "NOT \"b c\""),
     ] {
         let parsed = parse_as(query, TODAY, &as_words).unwrap();
         let asked = parsed.required.as_ref().map(Required::typed).unwrap_or_default();
@@ -85,8 +87,19 @@ fn what_a_pasted_text_has_is_words_where_that_is_known() {
         // What operators join is no text.
         (vec!["ERROR", "due"], Vec::new())
     );
-    let exclusions = parse("x NOT NULL -a1 -b NOT \"c\" -\"d\"", TODAY).doubtful.exclusions;
-    assert_eq!(exclusions, ["NOT NULL", "-a1"]);
+    for (query, exclusions) in [
+        ("x NOT NULL -a1 -b NOT \"c\" -\"d\"", &["NOT NULL", "-a1"][..]),
+        // Words alone may be joined in a text.
+        ("x IS NOT NULL AND y >= 18", &["NOT NULL"]),
+        ("x > NOW() AND y NOT IN (SELECT z FROM t);", &["NOT IN"]),
+        ("x AND NOT (y OR z) w = -(a + (b))", &["NOT (y OR z)", "-(a + (b))"]),
+        ("x AND NOT (y OR tag:z)", &[]),
+        ("x NOT (\"y\" OR z)", &[]),
+        ("x AND NOT y \"z\"", &[]),
+        ("x AND y -z tag:a", &[]),
+    ] {
+        assert_eq!(parse(query, TODAY).doubtful.exclusions, exclusions, "{query}");
+    }
 }
 
 #[test]
@@ -126,7 +139,20 @@ fn conditions() {
         expected.add_property(query.trim_start_matches('-'), (name, value), holds, TODAY).unwrap();
         assert_eq!((parsed.filter, parsed.warnings.len(), parsed.words.as_str()), (expected, 0, ""), "{query}");
     }
-    for words in ["[x] task", "[[Link]]", "[text](url)", "[", "[]", "a[0]", "[ ]", "[open", "prop.x"] {
+    for words in [
+        "[x] task",
+        "[[Link]]",
+        "[text](url)",
+        "[",
+        "[]",
+        "a[0]",
+        "[ ]",
+        "[open",
+        "prop.x",
+        "[-Id] [--status]",
+        "type:: project tag:: work",
+        "std::path::PathBuf path::Path",
+    ] {
         let parsed = parse(words, TODAY);
         assert!(parsed.filter.is_empty() && parsed.warnings.is_empty(), "{words}: {parsed:?}");
     }
@@ -136,8 +162,22 @@ fn conditions() {
     {
         assert_eq!(parse(query, TODAY).words, words, "{query}");
     }
-    let joined = parse("(in:march 2025 OR in:may 2024) AND lunch", TODAY).required.map(|required| required.typed());
-    assert_eq!(joined.as_deref(), Some("(in:march 2025 OR in:may 2024) AND lunch"));
+    for query in ["(in:march 2025 OR in:may 2024) AND lunch", "in:(march 2025 OR may 2024) AND lunch"] {
+        let joined = parse(query, TODAY).required.map(|required| required.typed());
+        assert_eq!(joined.as_deref(), Some("(in:march 2025 OR in:may 2024) AND lunch"), "{query}");
+    }
+    // Days as questions name them.
+    for (typed, plain) in [
+        ("last:7d", "on:7d"),
+        ("in:Q3", "after:2026-07 before:2026-10"),
+        ("in:2025-Q3 in:\"q3 2025\"", "after:2025-07 before:2025-10"),
+        ("on:\"March 3, 2025\" on:3-march-2025", "on:2025-03-03"),
+        ("on:\"3 days ago\"", "on:2026-11-17"),
+        ("in:2025-03..2025-05", "after:2025-03 before:2025-06"),
+    ] {
+        let (typed, plain) = (parse(typed, TODAY), parse(plain, TODAY));
+        assert_eq!((typed.filter, typed.warnings), (plain.filter, plain.warnings));
+    }
     let mixed = parse("plan tag:\"a b\"next \"x y\" type:daily", TODAY);
     assert_eq!((mixed.words.as_str(), mixed.text().as_str()), ("plan next", "plan next x y"));
     assert_eq!(mixed.filter, filter(&[(Tag, "a b"), (Type, "daily")], &[]));
@@ -281,6 +321,15 @@ fn a_field_may_be_asked_for_as_a_note_writes_it() {
     for query in ["[rating:: 8]", "prop.rating::8", "[rating::8]"] {
         let parsed = parse(query, TODAY);
         assert_eq!((parsed.words.as_str(), properties(query), parsed.warnings.len()), ("", 1, 0), "{query}");
+    }
+}
+
+#[test]
+fn a_dash_between_times_is_read_with_them() {
+    for query in ["2025-03-01 - 2025-03-10", "March - May 2025", "3 - 10 March 2025 plans", "1 March - 15 April 2025"] {
+        let asked = |query: &str| crate::search::asked(&parse(query, TODAY).words, TODAY).unwrap();
+        assert_eq!(asked(query).when, asked(&query.replace(" - ", " – ")).when, "{query}");
+        assert!(asked(query).words.contains(" - "), "{query}");
     }
 }
 

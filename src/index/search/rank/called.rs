@@ -17,6 +17,8 @@ pub(super) fn called(part: &Part<'_>) -> Vec<NoteNo> {
     let text = query.text();
     let name = text.trim();
     let name = name.strip_prefix("[[").and_then(|name| name.strip_suffix("]]")).unwrap_or(name);
+    let in_vault = query.filter.in_vault(name);
+    let name = in_vault.as_deref().unwrap_or(name);
     let hides = |note: &NoteEntry| query.filter.hides(note);
     let mut notes: Vec<NoteNo> = spellings(name).iter().flat_map(|name| snapshot.bearing(name)).collect();
     // A heading of a note is no name, and a word without a slash or an ending no path.

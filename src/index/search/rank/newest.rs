@@ -6,11 +6,13 @@ use std::sync::Arc;
 use jiff::civil::Date;
 
 use super::Begun;
-use crate::search::Parsed;
 use crate::search::filter::{day_of, mtime_seconds};
 use crate::search::fuse::Ranked;
+use crate::search::hit::placed;
+use crate::search::query::LinePattern;
 use crate::search::rows::RowSet;
-use crate::{NoteEntry, Row};
+use crate::search::{Options, Parsed};
+use crate::{LexicalError, NoteEntry, Row, Snapshot};
 
 /// First chunks of notes, the newest first, each with the note's day and the time of its last modification.
 pub(super) type Listed = Vec<((Date, i64), Row)>;
@@ -30,6 +32,29 @@ pub(super) fn newest<'n>(
         .collect();
     notes.sort_unstable();
     notes.into_iter().map(|((Reverse(age), _), row)| (age, row)).collect()
+}
+
+/// Takes, of each note that may be shown, the first allowed chunk in which one of these lines stands, if there is one.
+///
+/// # Errors
+/// The search is cancelled.
+pub(super) fn open_at(
+    listed: &mut [((Date, i64), Row)],
+    lines: &[LinePattern],
+    (snapshot, allowed): (&Snapshot, &RowSet),
+    options: &Options,
+) -> Result<(), LexicalError> {
+    let has_line = |row: &Row| {
+        let text = snapshot.text(*row).unwrap_or_default().text;
+        lines.iter().any(|line| !line.pattern().ranges(&text, 1).is_empty())
+    };
+    let shown = if lines.is_empty() { 0 } else { options.limit };
+    for (_, row) in listed.iter_mut().take(shown) {
+        options.cancel.check()?;
+        let rows = placed(snapshot, *row).into_iter().flat_map(|(_, note)| note.rows.iter());
+        *row = rows.filter(|row| allowed.contains(*row)).find(has_line).unwrap_or(*row);
+    }
+    Ok(())
 }
 
 /// The chunks of all lists from the newest on, each with the index of its list; among equals the first list's come first.

@@ -10,7 +10,7 @@ use crate::search::filter::Filter;
 use crate::search::limits::MAX_PHRASE_WORDS;
 use crate::search::query::{AsWords, LinePattern};
 use crate::search::{Options, Parsed};
-use crate::{LexicalError, Snapshot};
+use crate::{LexicalError, Snapshot, is_stop_word};
 use note::Private;
 
 /// Nobody types more conditions in brackets: of a text with more, the others are words.
@@ -22,7 +22,7 @@ pub type Shown<'a> = (&'a str, &'a Snapshot, Option<Arc<Private>>);
 /// The query as its asker means it, which `parse` reads again if some signs are words:
 ///
 /// - brackets, if no note has a property of that name; what `teams` have besides is not known here;
-/// - exclusions, if a passage that has all other words writes one of them with its sign.
+/// - exclusions, and AND and OR beside them, if a passage that has all other words writes one of them with its sign.
 ///
 /// # Errors
 /// `parse` fails, or a word index cannot be read, or the search is cancelled.
@@ -69,6 +69,9 @@ pub fn settled<E: From<LexicalError>>(
                 "{excluded} {are} searched for as words, because a note writes {them} so; what stands in quotes is left out: \
                  `-\"word\"`"
             ))
+        } else if query.shown().nth(1).is_some() {
+            // Whoever joins words by operators knows what NOT is.
+            None
         } else if query.has_text() {
             match having_all(&without_operator(words), vaults, options)? {
                 0 => None,
@@ -127,9 +130,12 @@ fn is_written(query: &Parsed, vaults: &[Shown<'_>], options: &Options) -> Result
     Ok(false)
 }
 
-/// How many notes have a passage that meets the query and has each of its words.
+/// How many notes have a passage that meets the query and has each of its words; of those of a question the ones that say
+/// what it is about.
 fn having_all(query: &Parsed, vaults: &[Shown<'_>], options: &Options) -> Result<usize, LexicalError> {
-    let words = query.words.split_whitespace().filter(|word| crate::terms::has_words(word)).map(str::to_owned);
+    let words = || query.words.split_whitespace().filter(|word| crate::terms::has_words(word));
+    let says_all = words().all(is_stop_word);
+    let words = words().filter(|word| says_all || !is_stop_word(word)).map(str::to_owned);
     let phrases = query.phrases.iter().cloned().chain(words).collect();
     let asked = Parsed { phrases, ..query.clone() };
     let mut notes = 0;

@@ -14,6 +14,10 @@ fn vault() -> Vault {
         (4, "Todo.md", "The TODO list for grep.\n"),
         (5, "Sql.md", "It fails: NOT NULL constraint failed: users.email\n"),
         (6, "Code.md", "The error has the code -2147024809.\n"),
+        (8, "Query.md", "SELECT * FROM u WHERE u.deleted_at IS NOT NULL AND u.age >= 18\n"),
+        (9, "Delete.md", "DELETE FROM s WHERE expires_at < NOW() AND user_id NOT IN (SELECT id FROM users);\n"),
+        (10, "Tree.md", "int f(void) {\n    return -(left.height - right.height);\n}\n"),
+        (11, "Sync.md", "The sync of the phone fails in the train: it doesn't work there.\n"),
     ] {
         put(&mut index, no, path, &[], None, &[], &[text]);
     }
@@ -45,7 +49,18 @@ fn what_the_notes_show_to_be_text_is_searched_for() {
         ("grep -rn TODO", "Grep.md", "`-rn` is searched for as words, because a note writes it so"),
         ("find -rn -f", "Grep.md", "`-f` is searched for as a word; `-\"f\"` leaves it out"),
         ("-2147024809", "Code.md", "`-2147024809` is searched for as words, because a note writes it so"),
-        ("-heron", "Code.md", "the query only leaves out `-heron`: of the other notes the newest are listed"),
+        ("-heron", "Sync.md", "the query only leaves out `-heron`: of the other notes the newest are listed"),
+        ("u.deleted_at IS NOT NULL AND u.age >= 18", "Query.md", "`NOT NULL` is searched for as words, because a note"),
+        (
+            "expires_at < NOW() AND user_id NOT IN (SELECT id FROM users);",
+            "Delete.md",
+            "`NOT IN` is searched for as words, because a note",
+        ),
+        (
+            "return -(left.height - right.height);",
+            "Tree.md",
+            "`-(left.height - right.height)` is searched for as words, because a note",
+        ),
         (
             "NOT NULL constraint failed: users.email",
             "Sql.md",
@@ -83,6 +98,8 @@ fn what_is_left_out_is_counted_however_it_is_said() {
     }
     let vault = Vault { snapshot: index.publish(1).unwrap(), _dir: dir };
     for (query, said) in [
+        ("what does Anna do about the -budget", "`-budget` leaves out 3 notes that have all other words"),
+        ("Anna -(budget mind)", "`-(budget mind)` leaves out a note that has all other words"),
         ("Anna -budget", "`-budget` leaves out 3 notes that have all other words"),
         ("Anna NOT budget", "`NOT budget` leaves out 3 notes that have all other words"),
         ("tag:team Anna -budget", "`-budget` leaves out 3 notes that have all other words"),
@@ -122,6 +139,9 @@ fn what_may_be_a_condition_stays_one() {
         let parsed = settled_in(&vault, query, None);
         assert_eq!(parsed, parse(query, TODAY).unwrap(), "{query}");
     }
+    assert!(settled_in(&vault, "rsync AND NOT avz", None).warnings.is_empty(), "it was joined on purpose");
+    let question = settled_in(&vault, "why does sync NOT work in the train", None);
+    assert_eq!(question.warnings, ["`NOT work` leaves out a note that has all other words"]);
     let excluding = settled_in(&vault, "rsync NOT avz", None);
     assert_eq!(excluding.warnings, ["`NOT avz` leaves out a note that has all other words"]);
     assert_eq!(Parsed { warnings: Vec::new(), ..excluding }, parse("rsync NOT avz", TODAY).unwrap());

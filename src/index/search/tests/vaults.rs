@@ -278,3 +278,23 @@ fn an_exclusion_that_leaves_nothing_is_named_with_the_others() {
         ["notes meet each of these conditions, but none meets all: `tag:garden`, `-\"prune\"`"]
     );
 }
+
+#[test]
+fn a_path_on_the_disk_calls_its_note() {
+    let (large, small) = (holding(&large()), holding(&small()));
+    let folders = [("large", "/home/me/Notes"), ("small", "/home/me/More notes")];
+    let folders: Arc<[_]> = folders.map(|(vault, folder)| (vault.to_owned(), folder.to_owned())).into();
+    for (query, first) in [
+        ("/home/me/Notes/Meetings/7.md", "Meetings/7.md"),
+        ("/home/me/More notes/Boats.md", "Boats.md"),
+        ("file:///home/me/More%20notes/Spare%20parts.md", "Spare parts.md"),
+        ("/Boats.md", "Boats.md"),
+    ] {
+        let mut parts = parts(&[&large, &small], query, &Options::default());
+        for (part, name) in parts.iter_mut().zip(["large", "small"]) {
+            part.query.filter.folders = folders.clone();
+            part.query.of_vault(name);
+        }
+        assert_eq!(found(&answer(&parts))[0].1, first, "{query}");
+    }
+}
