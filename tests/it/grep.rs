@@ -238,7 +238,7 @@ fn at_the_terminal_it_prints_as_ripgrep_does() {
     assert_eq!(run(&["-q", "TODO"]), (Some(0), String::new(), String::new()));
     assert_eq!(run(&["-q", "zzqqxxyy"]), (Some(1), String::new(), String::new()));
     let (code, printed, said) = run(&["-v", "TODO"]);
-    assert!(code == Some(2) && printed.is_empty() && said.contains("do not match cannot be listed"), "{printed}{said}");
+    assert!(code == Some(2) && printed.is_empty() && said.contains("takes no `-v`"), "{printed}{said}");
     let (_, printed, said) = run(&["-m1", "TODO", "path:Work"]);
     assert_eq!(
         (printed.lines().count(), said.contains("3 lines in 1 note of 1, 1 of them shown")),
