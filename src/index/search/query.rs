@@ -128,6 +128,8 @@ pub fn parse_as(query: &str, today: Date, as_words: &AsWords) -> Result<Parsed, 
     } else {
         parser.tokens(query.trim_start())?;
     }
+    let end = parser.parsed.words.trim_end_matches(" -").len();
+    parser.parsed.words.truncate(end);
     parser.signs_alone()?;
     Ok(parser.parsed)
 }
@@ -379,6 +381,10 @@ impl Parser<'_> {
         let (word, after) = body.split_at(word_end(body));
         if is_noise(word) {
             self.parsed.signs |= word.contains(SIGNS);
+            // It may join two times, `March - May`, and is a part of names.
+            if word == "-" && !self.parsed.words.is_empty() {
+                self.push_words(word);
+            }
             return Ok(after);
         }
         // Nobody tells notes by a letter that they lack: it is an option of a command (`git commit -m`).

@@ -20,7 +20,7 @@ fn filter(with: &[(Key, &str)], without: &[(Key, &str)]) -> Filter {
 
 #[test]
 fn words_phrases_and_exclusions() {
-    let cases: [(&str, &str, &[&str], &[&str]); 28] = [
+    let cases: [(&str, &str, &[&str], &[&str]); 29] = [
         ("", "", &[], &[]),
         ("  two   words ", "two words", &[], &[]),
         ("\"a phrase\"", "", &["a phrase"], &[]),
@@ -35,7 +35,8 @@ fn words_phrases_and_exclusions() {
         ("+404 +3D +.NET +#tag", "", &["404", "3D", ".NET", "#tag"], &[]),
         ("+46 70 555 01 23", "+46 70 555 01 23", &[], &[]),
         ("+1 (555) 123-4567", "+1 (555) 123-4567", &[], &[]),
-        ("a - b", "a b", &[], &[]),
+        ("a - b", "a - b", &[], &[]),
+        ("- a - \"p\" -", "a", &["p"], &[]),
         ("e-mail", "e-mail", &[], &[]),
         ("\"\" -\"\" ... ?!", "", &[], &[]),
         ("foo:bar https://x.org/y", "foo:bar https://x.org/y", &[], &[]),
