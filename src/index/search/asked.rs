@@ -119,8 +119,16 @@ impl Reader<'_> {
         })
     }
 
-    /// A number in digits or, up to ten, in words, or `a few`: the place behind it, the least and the most that it says.
+    /// A number, `3 to 4`, `two or three` or `a few`: the place behind it, the least and the most that it says.
     fn number(&self, at: usize, language: usize) -> Option<(usize, (i64, i64))> {
+        let (next, (least, most)) = self.one_number(at, language)?;
+        let second = self.behind_to(next, Some(language)).or_else(|| self.behind_and(next, language));
+        let second = second.and_then(|at| self.one_number(at, language)).filter(|(_, (second, _))| least < *second);
+        Some(second.map_or((next, (least, most)), |(end, (_, most))| (end, (least, most))))
+    }
+
+    /// A number in digits or, up to ten, in words, or `a few`.
+    fn one_number(&self, at: usize, language: usize) -> Option<(usize, (i64, i64))> {
         if let Some(number) = dates::number::<i64>(self.word(at)?, 1..=3) {
             return Some((at + 1, (number, number)));
         }
@@ -178,8 +186,6 @@ impl Reader<'_> {
                 let (end, (_, after)) = self.time(next, language)?;
                 Some((end, (after <= today).then_some(When::Days(after, None))))
             }
-            // `last Friday, 14 November`
-            Role::Beside(_) => self.dated_weekday(next, Some(language)).map(|(end, days)| (end, When::of(days, today))),
             Role::Newest => Some((next, Some(When::Newest))),
             Role::State => self.role(next, language, Role::Of).map(|_| (next, Some(When::Newest))),
             _ => None,
@@ -318,7 +324,9 @@ impl Reader<'_> {
     fn at_name(&self, at: usize, language: usize) -> Option<(usize, Option<When>)> {
         let times = self.point(at, Some(language)).into_iter().chain(self.named_behind(at, Some(language)));
         let (end, days) = times.max_by_key(|(end, _)| *end)?;
-        Some((end, When::of(days, self.today)))
+        // `January, February and March`
+        let is_list = self.name(end, language, 0).is_some() && !self.is_verb(end);
+        Some((end, When::of(days, self.today).filter(|_| !is_list)))
     }
 
     /// The days that the name of a month or a weekday means alone: the latest one; with `last` it is over, with `next` ahead.
@@ -373,8 +381,11 @@ impl Reader<'_> {
         Some((end + usize::from(weekday), days))
     }
 
-    /// A weekday that the words behind it date: `Tuesday, 3 March`, `Dienstag, den 3. März`, `Monday last week`.
+    /// A weekday that the words behind it date: `Tuesday, 3 March`, `last Friday, 14 November`, `Dienstag, den 3. März`,
+    /// `Monday last week`.
     fn dated_weekday(&self, at: usize, language: Option<usize>) -> Option<(usize, Days)> {
+        let last = self.phrases(at, language).find(|(_, role, _)| matches!(role, Role::Beside(_)));
+        let at = last.map_or(at, |(.., count)| at + count);
         let weekday = self.weekday(at, language)?;
         if let Some((end, (monday, _))) = self.whole_behind(at + 1, "week") {
             return Some((end, dates::running("day", dates::before("day", i64::from(1 - weekday), monday)?)?));
@@ -395,6 +406,9 @@ impl Reader<'_> {
             }
             None => (at, day(self.word(at + 1)?)?, at + 2),
         };
+        if self.words.get(at + 1)?.dashed {
+            return None;
+        }
         let month = self.month(month_at, None)?;
         self.in_year(end, |year| dates::running("day", Date::new(year, month, day).ok()?))
     }

@@ -15,8 +15,10 @@ const EXCLUDING: &str = "not except excluding without unlike nicht ausser pas sa
      paitsi";
 /// Words that may stand between such a word and a time.
 const BETWEEN: &str = "for the in from im en à le";
-/// Words between a time and a longer one that it is a part of; those that say so of whatever is behind them, and others.
-const OF: &str = "of du de del des d' di della dell' do da van av af";
+/// Words between a time and a longer one that it is a part of: those that say so of whatever is behind them, without and
+/// with an article, and others.
+const OF: &str = "of de d' di van av af";
+const OF_THE: &str = "du del des della dell' do da";
 const IN: &str = "in im vom em en i na";
 /// A share of a unit is no unit.
 const SHARES: &str = "half quarter third";
@@ -63,7 +65,7 @@ impl Reader<'_> {
 
     /// The place behind words that may stand between a time and a longer one that it is a part of.
     fn behind_part(&self, at: usize) -> usize {
-        match self.behind(OF, self.behind(IN, at)) {
+        match self.behind(OF, self.behind(OF_THE, self.behind(IN, at))) {
             next if next > at => self.behind(ARTICLES, next),
             _ => at,
         }
@@ -99,7 +101,7 @@ impl Reader<'_> {
     pub(super) fn is_last_of(&self, end: usize, language: usize, counted: bool) -> bool {
         let month = || self.month(end, Some(language)).is_some() && !self.is_verb(end);
         let is_of = self.is_any(end, OF) && (!counted || self.is_any(end + 1, ARTICLES));
-        is_of || self.a_year(end).is_some() || month()
+        is_of || self.is_any(end, OF_THE) || self.a_year(end).is_some() || month()
     }
 
     /// The year or the week that is reckoned from today behind a part of it: `March last year`, `Monday of last week`.
@@ -153,7 +155,7 @@ impl Reader<'_> {
             let (end, when) = self.range(at, language, false)?;
             let digits = |at| self.word(at).is_some_and(|word| word.contains(|c: char| c.is_ascii_digit()));
             let is_sure = (at..end).any(|at| digits(at) || self.relative(at, None).next().is_some());
-            let is_to = (at + 1..end).any(|at| self.words[at].dashed || self.role(at, language, Role::To).is_some());
+            let is_to = (at + 1..end).any(|at| self.behind_to(at, Some(language)).is_some());
             // `April and June` are people; `Montag bis Freitag` is every week.
             (is_sure || is_to).then(|| (end, when.filter(|_| is_sure || self.weekday(at, None).is_none())))
         })
@@ -183,16 +185,15 @@ impl Reader<'_> {
         let bare = bare + usize::from(is_day);
         let first = if is_day { None } else { self.side(at, language) };
         let next = first.map_or(bare + 1, |(end, _)| end);
-        let to = if self.words.get(next)?.dashed { Some(0) } else { self.role(next, language, Role::To) };
-        let to = to.filter(|_| !between);
-        let second = next + to.or_else(|| self.role(next, language, Role::And))?;
+        let to = self.behind_to(next, Some(language)).filter(|_| !between);
+        let second = to.or_else(|| self.behind_and(next, language))?;
         // The second is the last one within a year from the first, and the first the latest before the second.
         let year_later = first.and_then(|(_, (start, _))| dates::before("year", -1, start));
         let by = year_later.map_or(self.today, |day| day.min(self.today));
         let (end, (last, after)) = self.side_by(second, language, by)?;
         let (start, first_after) = match first {
             Some(_) => self.side_by(at, language, after.yesterday().ok()?)?.1,
-            None => self.day_before(bare, second..end, last)?,
+            None => self.day_before(bare, second..end, last).filter(|_| days(last, after) == 1)?,
         };
         let is_number = |at| self.a_year(at).is_some_and(|year| !YEARS.contains(&year));
         let days = if [bare, second].into_iter().any(is_number) {
@@ -228,12 +229,17 @@ impl Reader<'_> {
         if is_relative { Some((end, days)) } else { Reader { words: self.words, today }.side(at, language) }
     }
 
-    /// The place behind what joins the first and the last of several days, if it stands here.
-    fn behind_to(&self, at: usize) -> Option<usize> {
+    /// The place behind what joins the first and the last of several, in a language or in any, if it stands here.
+    pub(super) fn behind_to(&self, at: usize, language: Option<usize>) -> Option<usize> {
         if self.words.get(at)?.dashed {
             return Some(at);
         }
-        self.phrases(at, None).filter(|(_, role, _)| *role == Role::To).map(|(.., count)| at + count).max()
+        self.phrases(at, language).filter(|(_, role, _)| *role == Role::To).map(|(.., count)| at + count).max()
+    }
+
+    /// The same of what joins two.
+    pub(super) fn behind_and(&self, at: usize, language: usize) -> Option<usize> {
+        Some(at + self.role(at, language, Role::And)?)
     }
 
     /// `10 to 14 March`, `10-14 March 2025`, `March 10 – 14`.
@@ -257,7 +263,7 @@ impl Reader<'_> {
         let (first, last, end) = if let Some((first, last)) = word.split_once(['-', '–']) {
             (day(first)?, day(last)?, at + 1)
         } else {
-            let next = self.behind_to(at + 1)?;
+            let next = self.behind_to(at + 1, None)?;
             (day(word)?, day(self.word(next)?)?, next + 1)
         };
         (first < last).then_some((first, last, end))

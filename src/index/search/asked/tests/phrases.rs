@@ -28,6 +28,7 @@ fn a_weekday_belongs_to_the_date_beside_it() {
         ("after Friday, 7 March 2025", "after Friday, 7 March 2025: 2025-03-08.."),
         ("until Friday, 7 March 2025", "until Friday, 7 March 2025: ..2025-03-07"),
         ("last Friday, 14 November", "last Friday, 14 November: 2025-11-14..2025-11-14"),
+        ("after last Friday, 14 November", "after last Friday, 14 November: 2025-11-15.."),
         ("on Friday the 13th of November", "on Friday the 13th of November: 2026-11-13..2026-11-13"),
         ("2025-03-03 - Monday", "2025-03-03 - Monday: 2025-03-03..2025-03-03"),
         ("Monday, 2025-03-03 standup", "Monday, 2025-03-03: 2025-03-03..2025-03-03"),
@@ -112,6 +113,7 @@ fn units_that_are_named_or_several() {
         "le dernier jour du stage",
         "last Friday of the month",
         "the last 3 days of the course",
+        "les 3 derniers jours du stage",
         "последняя неделя октября",
         "last quarter 2025",
         "letztes Quartal 2025",
@@ -156,6 +158,10 @@ fn both_times_of_two_are_read_or_none() {
         ("last week and this week", "last week and this week: 2026-11-09.."),
         ("on Monday and Tuesday", "on Monday and Tuesday: 2026-11-16..2026-11-17"),
         ("on 10 and 11 March", "on 10 and 11 March: 2026-03-10..2026-03-11"),
+        ("3 to 4 weeks ago", "3 to 4 weeks ago: 2026-10-19..2026-11-01"),
+        ("two or three weeks ago", "two or three weeks ago: 2026-10-26..2026-11-08"),
+        ("vor 3 bis 4 Wochen", "vor 3 bis 4 Wochen: 2026-10-19..2026-11-01"),
+        ("last 2 or 3 days", "last 2 or 3 days: 2026-11-17.."),
         ("between 10 and 12 March", "between 10 and 12 March: 2026-03-10..2026-03-12"),
         ("December 2025 and January 2026", "December 2025 and January 2026: 2025-12-01..2026-01-31"),
         ("issue 3 - 2025-03-10", "2025-03-10: 2025-03-10..2025-03-10"),
@@ -170,7 +176,10 @@ fn both_times_of_two_are_read_or_none() {
         "between 1975 and 1996",
         "between 1500 and 2000 words",
         "April and June",
+        "in January, February and March 2025",
+        "on Monday, Tuesday and Friday",
         "step 3 - 10 items",
+        "room 3 - March",
     ]);
 }
 
