@@ -178,7 +178,7 @@ impl Reader<'_> {
         if let Some((end, days)) = self.days_of_month(bare) {
             return Some((end, When::of(days, self.today)));
         }
-        self.joined(at).find(|joined| *joined == language)?;
+        self.joined(at).any(|joined| joined == language).then_some(())?;
         // `du lundi 3 au vendredi 7 mars`
         let is_day = self.word(bare + 1).and_then(day).is_some() && self.date(bare + 1).is_none();
         let is_day = is_day && self.weekday(bare, None).is_some();
