@@ -8,9 +8,11 @@ mod cjk;
 mod languages;
 mod lexicon;
 
+use std::ops::Range;
+
 use jiff::civil::Date;
 
-use super::dates;
+use super::dates::{self, quarter};
 use languages::{ARTICLES, FRENCH, IN_FINNISH, LANGUAGES, ORDINAL_WEEKDAYS, SHORT_MONTHS, SINGULAR, VERBS};
 use lexicon::{LEXICON, Role, Word, named, words};
 
@@ -20,7 +22,7 @@ const YEARS: std::ops::RangeInclusive<i16> = 1990..=2100;
 const YEARS_OF_DATES: std::ops::RangeInclusive<i16> = 1000..=2199;
 
 /// Words that may stand within a date.
-const FILLING: [&str; 9] = ["of", "de", "del", "dell'", "den", "do", "di", "d'", "van"];
+const FILLING: &str = "of de del dell' den do di d' van";
 
 /// From the first day to the day after the last one.
 type Days = (Date, Date);
@@ -60,15 +62,20 @@ pub fn asked(question: &str, today: Date) -> Option<Asked> {
     let mut next = 0;
     while next < words.len() {
         let at = next;
-        let Some((count, when)) = reader.at(at) else {
-            next = reader.behind_unread(at);
+        let Some((end, when)) = reader.at(at) else {
+            next += 1;
             continue;
         };
-        next += count;
+        next = end;
+        let Some(when) = when else {
+            // What stands right behind a time that is not read belongs to it: `next year in March`.
+            next = reader.at(end).map_or(end, |(end, _)| end);
+            continue;
+        };
         if reader.is_excluded(at) {
             continue;
         }
-        let text = &question[words[at].start..words[at + count - 1].end];
+        let text = &question[words[at].start..words[end - 1].end];
         let asked = Asked { when, words: text.to_owned() };
         if when != When::Newest {
             return Some(asked);
@@ -79,8 +86,7 @@ pub fn asked(question: &str, today: Date) -> Option<Asked> {
     newest.or_else(|| cjk::asked(question, today).map(|(when, words)| Asked { when, words: words.to_owned() }))
 }
 
-/// Reads times out of the words of a question. Each comes with the number of words that it takes, or with the index
-/// behind them.
+/// Reads times out of the words of a question. Each comes with the index behind its words.
 struct Reader<'a> {
     words: &'a [Word],
     today: Date,
@@ -113,8 +119,16 @@ impl Reader<'_> {
         })
     }
 
-    /// A number in digits or, up to ten, in words, or `a few`: the place behind it, the least and the most that it says.
+    /// A number, `3 to 4`, `two or three` or `a few`: the place behind it, the least and the most that it says.
     fn number(&self, at: usize, language: usize) -> Option<(usize, (i64, i64))> {
+        let (next, (least, most)) = self.one_number(at, language)?;
+        let second = self.behind_to(next, Some(language)).or_else(|| self.behind_and(next, language));
+        let second = second.and_then(|at| self.one_number(at, language)).filter(|(_, (second, _))| least < *second);
+        Some(second.map_or((next, (least, most)), |(end, (_, most))| (end, (least, most))))
+    }
+
+    /// A number in digits or, up to ten, in words, or `a few`.
+    fn one_number(&self, at: usize, language: usize) -> Option<(usize, (i64, i64))> {
         if let Some(number) = dates::number::<i64>(self.word(at)?, 1..=3) {
             return Some((at + 1, (number, number)));
         }
@@ -126,84 +140,69 @@ impl Reader<'_> {
         numbers.max_by_key(|(next, _)| *next)
     }
 
-    /// The longest time that begins at a word.
-    fn at(&self, at: usize) -> Option<(usize, When)> {
-        if let Some((end, when)) = self.together(at) {
-            return Some((end - at, when?));
-        }
+    /// The longest time that begins at a word; without days or a wish where it is understood and not read: it lies ahead, or
+    /// is two that are not one.
+    fn at(&self, at: usize) -> Option<(usize, Option<When>)> {
         let bound = self.phrases(at, None).filter_map(|(language, role, count)| {
             let (end, when) = self.bound(at, language, role, count)?;
             Some((end, matches!(role, Role::Since | Role::Before | Role::Until | Role::After), when))
         });
         let times = self.relative(at, None).chain(self.point(at, None));
-        let all = bound.chain(times.filter_map(|(end, days)| Some((end, false, When::of(days, self.today)?))));
+        let times = times.map(|(end, days)| (end, When::of(days, self.today)));
+        let all = bound.chain(times.chain(self.together(at)).map(|(end, when)| (end, false, when)));
         // Of two with as many words, the one that says more: `da agosto` is Italian for "since", and Portuguese for "of".
-        let (end, _, when) = all.max_by_key(|(end, bounds, _)| (*end, *bounds))?;
-        Some((end - at, when))
-    }
-
-    /// The place behind a time that is none to read, or else behind the word. A time that lies ahead is skipped as a
-    /// whole: the year of `december 2030` is not read; nor is `this week` of `after this week`.
-    fn behind_unread(&self, at: usize) -> usize {
-        if let Some((end, _)) = self.together(at) {
-            return end;
-        }
-        let bounds = [Role::Since, Role::Before, Role::Until, Role::After, Role::Between];
-        let bound = self.phrases(at, None).filter(|(_, role, _)| bounds.contains(role));
-        let times = bound.filter_map(|(language, _, count)| self.time(at + count, language));
-        times.chain(self.point(at, None)).map(|(end, _)| end).max().unwrap_or(at + 1)
+        let (end, _, when) = all.max_by_key(|(end, bounds, when)| (*end, *bounds, when.is_some()))?;
+        Some((end, when))
     }
 
     /// The time that a phrase of `count` words with this role makes of the one behind it, or asks for by itself.
-    fn bound(&self, at: usize, language: usize, role: Role, count: usize) -> Option<(usize, When)> {
+    fn bound(&self, at: usize, language: usize, role: Role, count: usize) -> Option<(usize, Option<When>)> {
         let (today, next) = (self.today, at + count);
-        if matches!(role, Role::From | Role::Since | Role::At)
-            && let Some((end, when)) = self.range(next, language, Role::To)
+        if matches!(role, Role::From | Role::Since | Role::At | Role::Between)
+            && let Some(range) = self.range(next, language, role == Role::Between)
         {
-            return Some((end, when?));
+            return Some(range);
         }
         match role {
-            Role::Between => self.range(next, language, Role::And).and_then(|(end, when)| Some((end, when?))),
             // Where `from` also means `since`, as in Italian, the other role reads it when it stands alone.
             Role::From if self.role(at, language, Role::Since).is_some() => None,
             Role::At | Role::From => self.at_name(next, language),
-            Role::Beginning | Role::Middle | Role::End => {
-                // `Mitte November`; but `end may` says what may be.
+            Role::Beginning | Role::End => {
+                // `Ende November`; but `end may` says what may be.
                 self.month(next, Some(language)).filter(|_| !self.is_verb(next))?;
                 self.at_name(next, language)
             }
             Role::Since => {
                 let (end, (start, _)) = self.time(next, language)?;
-                (start <= today).then_some((end, When::Days(start, None)))
+                Some((end, (start <= today).then_some(When::Days(start, None))))
             }
             Role::Before | Role::Until => {
                 let (end, (before, after)) = self.time(next, language)?;
                 let until = if role == Role::Before { before } else { after };
                 // A time that reaches up to today leaves nothing out.
-                (until <= today).then_some((end, When::Days(Date::constant(1, 1, 1), Some(until))))
+                Some((end, (until <= today).then_some(When::Days(Date::constant(1, 1, 1), Some(until)))))
             }
             Role::After => {
                 let (end, (_, after)) = self.time(next, language)?;
-                (after <= today).then_some((end, When::Days(after, None)))
+                Some((end, (after <= today).then_some(When::Days(after, None))))
             }
-            Role::Newest => Some((next, When::Newest)),
-            Role::State => {
-                self.role(next, language, Role::Of)?;
-                Some((next, When::Newest))
-            }
+            Role::Newest => Some((next, Some(When::Newest))),
+            Role::State => self.role(next, language, Role::Of).map(|_| (next, Some(When::Newest))),
             _ => None,
         }
     }
 
-    /// The longest time behind a word of a language, whether it is reckoned from today or not; an article may precede it.
+    /// The longest time behind a word of a language, whether it is reckoned from today or not; an article may precede it, or
+    /// a word that makes a name a time: `bis Mitte März`.
     fn time(&self, at: usize, language: usize) -> Option<(usize, Days)> {
         let longest = |at: usize| {
             self.relative(at, Some(language)).chain(self.point(at, Some(language))).max_by_key(|(end, _)| *end)
         };
-        let bare = self.behind(&ARTICLES, at);
+        let bare = self.behind(ARTICLES, at);
         // Behind an article, `march` goes on foot.
         let is_name = |(end, _): &(usize, Days)| *end > bare + 1 || !self.is_verb(bare);
-        longest(at).or_else(|| longest(bare).filter(is_name)).or_else(|| self.edge(bare, language))
+        let named = || longest(at + self.role(at, language, Role::At)?);
+        longest(at).or_else(|| longest(bare).filter(is_name)).or_else(|| self.edge(bare, language)).or_else(named)
     }
 
     /// The first or the last day of a time: `the beginning of March`, `Ende letzter Woche`.
@@ -230,28 +229,23 @@ impl Reader<'_> {
 
     /// The time that a phrase with this role begins, and where it ends; `next` is the index behind the phrase.
     fn phrase(&self, at: usize, language: usize, role: Role, next: usize) -> Option<(usize, Days)> {
-        let today = self.today;
-        let day = |back: i64| Some((next, dates::ago("day", back, today)?));
+        let day = |back: i64| Some((next, dates::ago("day", back, self.today)?));
         match role {
             Role::Today => day(0),
             Role::Yesterday if self.is_yesterday(at) => day(1),
             Role::DayBefore => day(2),
-            Role::Last => self.last(next, language),
-            Role::This => {
-                if let Some((count, unit)) = self.unit(next, language) {
-                    return Some((next + count, dates::running(unit, today)?));
-                }
-                let month = self.month(next, Some(language)).filter(|_| !self.is_verb(next))?;
-                Some((next + 1, dates::month_of(today.year(), month)?))
+            // The unit may be a part of the phrase: `i år`.
+            Role::Beside(step) => {
+                self.beside(next - usize::from(self.unit(next - 1, language).is_some()), language, step)
             }
-            Role::Unit(unit) => match self.role(next, language, Role::LastBehind) {
-                Some(count) => Some((next + count, dates::ago(unit, 1, today)?)),
-                None => self.counted(at, language).or_else(|| self.week(at, next).filter(|_| unit == "week")),
+            Role::Unit(unit) => match self.steps_behind(next, Some(language)).next() {
+                Some((_, step, end)) => Some((end, self.units(unit, step, at..end)?)),
+                None => self.counted(at, language),
             },
             Role::AgoBefore => {
                 let (next, number) = self.number(next, language)?;
                 let (count, unit) = self.unit(next, language)?;
-                Some((next + count, dates::ago_between(unit, number, today)?))
+                Some((next + count, dates::ago_between(unit, number, self.today)?))
             }
             Role::Number(_) | Role::Few => self.counted(at, language),
             _ => None,
@@ -263,16 +257,31 @@ impl Reader<'_> {
         self.word(at) != Some("hier") || self.words.iter().any(|word| FRENCH.contains(&word.text.as_str()))
     }
 
-    /// Behind `last`: a unit, a number of them, a month or a weekday.
-    fn last(&self, at: usize, language: usize) -> Option<(usize, Days)> {
-        if let Some((count, unit)) = self.unit(at, language) {
-            return Some((at + count, dates::ago(unit, 1, self.today)?));
-        }
-        if let Some((next, (_, most))) = self.number(at, language) {
+    /// Behind `last`, `this` or `next`: a unit, a number of them, a month or a weekday.
+    fn beside(&self, at: usize, language: usize, step: i64) -> Option<(usize, Days)> {
+        let counted = self.number(at, language).filter(|_| step == 1);
+        let (end, days) = if let Some((count, unit)) = self.unit(at, language) {
+            (at + count, self.units(unit, step, at - 1..at + count)?)
+        } else if let Some((next, (_, most))) = counted {
             let (count, unit) = self.unit(next, language)?;
-            return Some((next + count, self.up_to_today(most, unit)?));
+            (next + count, self.up_to_today(most, unit)?)
+        } else if step == 0 {
+            let month = self.month(at, Some(language)).filter(|_| !self.is_verb(at))?;
+            (at + 1, dates::month_of(self.today.year(), month)?)
+        } else {
+            (at + 1, self.name(at, language, step)?)
+        };
+        (step != 1 || !self.is_last_of(end, language, counted.is_some())).then_some((end, days))
+    }
+
+    /// The unit that is `step` before the running one; if one of the words says several, as `letzten Tage` does, the last few.
+    fn units(&self, unit: &str, step: i64, mut words: Range<usize>) -> Option<Days> {
+        let several =
+            |at| self.word(at).and_then(|word| LEXICON.get(word)).is_some_and(|all| all.iter().any(|one| one.several));
+        match step {
+            1 if words.any(several) => self.up_to_today(dates::FEW.1, unit),
+            _ => dates::ago(unit, step, self.today),
         }
-        Some((at + 1, self.name(at, language, true)?))
     }
 
     /// The last so many units, today included.
@@ -280,10 +289,18 @@ impl Reader<'_> {
         Some((dates::before(unit, number, self.today)?, self.today.tomorrow().ok()?))
     }
 
-    /// A name with `last` behind it: `mardi dernier`, `março passado`.
+    /// `dernier`, `que viene` and the like behind a time: language, step, and the place behind it.
+    fn steps_behind(&self, at: usize, language: Option<usize>) -> impl Iterator<Item = (usize, i64, usize)> {
+        self.phrases(at, language).filter_map(move |(language, role, count)| match role {
+            Role::Behind(step) => Some((language, step, at + count)),
+            _ => None,
+        })
+    }
+
+    /// A name with such a word behind it: `mardi dernier`, `março passado`.
     fn named_behind(&self, at: usize, language: Option<usize>) -> Option<(usize, Days)> {
-        let mut behind = self.phrases(at + 1, language).filter(|(_, role, _)| *role == Role::LastBehind);
-        behind.find_map(|(language, _, count)| Some((at + 1 + count, self.name(at, language, true)?)))
+        let mut steps = self.steps_behind(at + 1, language);
+        steps.find_map(|(language, step, end)| Some((end, self.name(at, language, step)?)))
     }
 
     /// `3 days ago`, `3 derniers jours`; the number in words or digits, or left out where a language does so.
@@ -293,9 +310,10 @@ impl Reader<'_> {
         }
         let one = || SINGULAR.contains(&self.word(at)?).then_some((at, (1, 1)));
         let (next, number) = self.number(at, language).or_else(one)?;
-        if let Some(last) = self.role(next, language, Role::Last) {
+        if let Some(last) = self.role(next, language, Role::Beside(1)) {
             let (count, unit) = self.unit(next + last, language)?;
-            return Some((next + last + count, self.up_to_today(number.1, unit)?));
+            let end = next + last + count;
+            return Some((end, self.up_to_today(number.1, unit).filter(|_| !self.is_last_of(end, language, true))?));
         }
         let (count, unit) = self.unit(next, language)?;
         let behind = self.role(next + count, language, Role::AgoBehind)?;
@@ -303,29 +321,28 @@ impl Reader<'_> {
     }
 
     /// Behind `in` or `on`: here the name of a month or a weekday is enough.
-    fn at_name(&self, at: usize, language: usize) -> Option<(usize, When)> {
-        if let Some((end, days)) = self.months(at, Some(language)) {
-            return Some((end, When::of(days?, self.today)?));
-        }
-        let (mut end, mut days) = self.point(at, Some(language))?;
-        if let Some(count) = self.role(end, language, Role::LastBehind) {
-            // `el martes pasado`: not today.
-            days = self.name(at, language, true).unwrap_or(days);
-            end += count;
-        }
-        Some((end, When::of(days, self.today)?))
+    fn at_name(&self, at: usize, language: usize) -> Option<(usize, Option<When>)> {
+        let times = self.point(at, Some(language)).into_iter().chain(self.named_behind(at, Some(language)));
+        let (end, days) = times.max_by_key(|(end, _)| *end)?;
+        // `January, February and March`
+        let is_list = self.name(end, language, 0).is_some() && !self.is_verb(end);
+        Some((end, When::of(days, self.today).filter(|_| !is_list)))
     }
 
-    /// The days that the name of a month or a weekday means alone: the latest one; with `last` it is over.
-    fn name(&self, at: usize, language: usize, last: bool) -> Option<Days> {
+    /// The days that the name of a month or a weekday means alone: the latest one; with `last` it is over, with `next` ahead.
+    fn name(&self, at: usize, language: usize, step: i64) -> Option<Days> {
+        let by = |unit| dates::before(unit, step.min(0), self.today);
         if let Some(month) = self.month(at, Some(language)) {
-            return dates::latest_month(month, last, self.today);
+            return dates::latest_month(month, step > 0, by("year")?);
         }
         let word = self.word(at)?;
-        let sure = word.chars().count() >= 5 && (last || !ORDINAL_WEEKDAYS.contains(&word));
-        let weekday = |role| if let Role::Weekday(number) = role { Some(number) } else { None };
-        let weekday = named(word, Some(language), weekday).filter(|_| sure)?;
-        dates::latest_weekday(weekday, last, self.today)
+        let sure = word.chars().count() >= 5 && (step != 0 || !ORDINAL_WEEKDAYS.contains(&word));
+        dates::latest_weekday(self.weekday(at, Some(language)).filter(|_| sure)?, step > 0, by("week")?)
+    }
+
+    /// The weekday that a word names in a language or in any.
+    fn weekday(&self, at: usize, of: Option<usize>) -> Option<i8> {
+        named(self.word(at)?, of, |role| if let Role::Weekday(number) = role { Some(number) } else { None })
     }
 
     /// The month that a word names: by its whole name in a language, for `mars` is no month in English, nor `may` in Swedish;
@@ -346,36 +363,65 @@ impl Reader<'_> {
     /// by name.
     fn point(&self, at: usize, language: Option<usize>) -> Option<(usize, Days)> {
         let word = self.word(at)?;
-        let point = self
-            .days_of_month(at)
-            .or_else(|| self.day_and_month(at))
-            .or_else(|| self.month_and_year(at))
-            .or_else(|| self.quarter(at));
+        let dated = self.date(at).or_else(|| self.dated_weekday(at, language)).or_else(|| self.month_and_year(at));
+        let dated = dated.or_else(|| self.quarter(at)).or_else(|| self.year(at)).or_else(|| self.week(at));
         let finnish = IN_FINNISH.iter().any(|ending| word.ends_with(ending)).then_some(LANGUAGES.len() - 1);
-        point.or_else(|| self.year(at)).or_else(|| self.week_in_figures(at)).or_else(|| {
+        dated.or_else(|| Some((at + 1, self.name(at, language.or(finnish)?, 0)?)))
+    }
+
+    /// A day, or several of a month; its weekday may stand behind it: `2025-03-03 - Monday`.
+    fn date(&self, at: usize) -> Option<(usize, Days)> {
+        let in_figures = || {
+            let word = self.word(at)?;
             let days = if word.contains('-') { dates::calendar_days(word) } else { None };
-            let name = || self.name(at, language.or(finnish)?, false);
-            Some((at + 1, days.or_else(|| dates::in_figures(word)).or_else(name)?))
-        })
+            Some((at + 1, days.or_else(|| dates::in_figures(word))?))
+        };
+        let (end, days) = self.days_of_month(at).or_else(|| self.day_and_month(at)).or_else(in_figures)?;
+        let weekday = self.weekday(end, None).is_some() && self.dated_weekday(end, None).is_none();
+        Some((end + usize::from(weekday), days))
+    }
+
+    /// A weekday that the words behind it date: `Tuesday, 3 March`, `last Friday, 14 November`, `Dienstag, den 3. März`,
+    /// `Monday last week`.
+    fn dated_weekday(&self, at: usize, language: Option<usize>) -> Option<(usize, Days)> {
+        let last = self.phrases(at, language).find(|(_, role, _)| matches!(role, Role::Beside(_)));
+        let at = last.map_or(at, |(.., count)| at + count);
+        let weekday = self.weekday(at, language)?;
+        if let Some((end, (monday, _))) = self.whole_behind(at + 1, "week") {
+            return Some((end, dates::running("day", dates::before("day", i64::from(1 - weekday), monday)?)?));
+        }
+        let next = self.behind(ARTICLES, at + 1);
+        let by = |years: i64| Reader { words: self.words, today: dates::before("year", years, self.today)? }.date(next);
+        // A day without a year may be last year's, where that is such a weekday.
+        let fits = |(_, (day, _)): &(usize, Days)| day.weekday().to_monday_one_offset() == weekday;
+        by(0).filter(fits).or_else(|| by(1).filter(fits)).or_else(|| by(0))
     }
 
     /// `23 October 2025`, `23. Oktober`, `October 23rd, 2025`, `23 de octubre`.
     fn day_and_month(&self, at: usize) -> Option<(usize, Days)> {
         let (month_at, day, end) = match day(self.word(at)?) {
             Some(day) => {
-                let month_at = self.behind(&FILLING, at + 1);
+                let month_at = self.behind(FILLING, at + 1);
                 (month_at, day, month_at + 1)
             }
             None => (at, day(self.word(at + 1)?)?, at + 2),
         };
+        if self.words.get(at + 1)?.dashed {
+            return None;
+        }
         let month = self.month(month_at, None)?;
-        let of = |year: i16| dates::running("day", Date::new(year, month, day).ok()?);
-        self.in_year(end, of)
+        self.in_year(end, |year| dates::running("day", Date::new(year, month, day).ok()?))
     }
 
-    /// The days that `of` gives for the year behind a day and a month, or else the latest.
+    /// The days that `of` gives for the year behind a day and a month, or else the latest. The year may be short, `3 March
+    /// 25`, behind the month and if it counts nothing.
     fn in_year(&self, end: usize, of: impl Fn(i16) -> Option<Days>) -> Option<(usize, Days)> {
-        match self.year_of(end) {
+        let short = || {
+            let is_year = !self.words.get(end)?.dashed && !self.is_measured(end);
+            let year = dates::number::<i16>(self.word(end)?, 2..=2).filter(|_| is_year)?;
+            self.month(end - 1, None).map(|_| (end + 1, 2000 + year))
+        };
+        match self.year_of(end).or_else(short) {
             Some((end, year)) => Some((end, of(year)?)),
             None => Some((end, dates::latest(self.today, of)?)),
         }
@@ -383,8 +429,9 @@ impl Reader<'_> {
 
     /// The year of what ends before a word, in figures or reckoned from today.
     fn year_of(&self, end: usize) -> Option<(usize, i16)> {
-        let named = self.behind(&FILLING, end);
-        self.a_year(named).map(|year| (named + 1, year)).or_else(|| self.year_behind(end))
+        let named = self.behind(FILLING, end);
+        let behind = || self.whole_behind(end, "year").map(|(end, (start, _))| (end, start.year()));
+        self.a_year(named).map(|year| (named + 1, year)).or_else(behind)
     }
 
     fn month_and_year(&self, at: usize) -> Option<(usize, Days)> {
@@ -393,33 +440,35 @@ impl Reader<'_> {
         Some((end, dates::month_of(year, month)?))
     }
 
-    /// `Q3`, `Q3 2025`, `Q3 last year`, `2025 Q3`, `2025-Q3`, `T3 2025`, `3rd quarter of 2025`, `drittes Quartal 2025`.
+    /// `Q3`, `Q3 2025`, `Q3 last year`, `2025 Q3`, `2025-Q3`, `T3 2025`, `3rd quarter of 2025`, `drittes Quartal 2025`, `Quartal
+    /// 3 2025`.
     fn quarter(&self, at: usize) -> Option<(usize, Days)> {
-        let of = |year: i16, quarter: i8| dates::running("quarter", Date::new(year, quarter * 3 - 2, 1).ok()?);
-        let word = self.word(at)?;
+        let (word, next) = (self.word(at)?, self.word(at + 1));
         if let Some((year, quarter)) =
             word.split_once('-').and_then(|(a, b)| year(a).zip(quarter(b)).or_else(|| year(b).zip(quarter(a))))
         {
-            return Some((at + 1, of(year, quarter)?));
+            return Some((at + 1, dates::quarter_of(year, quarter)?));
         }
-        let next = self.word(at + 1);
         if let Some((year, quarter)) = year(word).zip(next.and_then(quarter)) {
-            return Some((at + 2, of(year, quarter)?));
+            return Some((at + 2, dates::quarter_of(year, quarter)?));
         }
-        if self.is_quarter(at + 1) {
-            let mut phrases = self.phrases(at, None);
-            let ordinal =
-                phrases.find_map(|(_, role, _)| if let Role::Ordinal(number) = role { Some(number) } else { None });
-            let number = ordinal.or_else(|| day(word)).filter(|number| *number <= 4)?;
-            let (end, year) = self.year_of(at + 2)?;
-            return Some((end, of(year, number)?));
-        }
-        let number = quarter(word)?;
-        match self.year_of(at + 1) {
-            Some((end, year)) => Some((end, of(year, number)?)),
+        let number = |word: &str| day(word).filter(|number| *number <= 4);
+        let ordinal = |(_, role, _)| if let Role::Ordinal(number) = role { Some(number) } else { None };
+        let (number, end) = match quarter(word) {
+            Some(number) => (number, at + 1),
+            None if self.is_quarter(at) => (number(next?)?, at + 2),
+            None if self.is_quarter(at + 1) => {
+                (self.phrases(at, None).find_map(ordinal).or_else(|| number(word))?, at + 2)
+            }
+            None => return None,
+        };
+        match self.year_of(end) {
+            Some((end, year)) => Some((end, dates::quarter_of(year, number)?)),
             // `T3` alone is a name of many things.
-            None if word.starts_with('q') => Some((at + 1, dates::latest(self.today, |year| of(year, number))?)),
-            None => None,
+            None => {
+                let latest = dates::latest(self.today, |year| dates::quarter_of(year, number));
+                Some((end, latest.filter(|_| quarter(word).is_some() && word.starts_with('q'))?))
+            }
         }
     }
 
@@ -434,19 +483,13 @@ impl Reader<'_> {
         }
         let year = self.a_year(at).filter(|year| YEARS.contains(year) && *year <= self.today.year())?;
         (!self.counts(at)).then_some(())?;
-        let is_of = |unit: usize| self.is_quarter(unit) && self.behind(&FILLING, unit + 1) == at;
+        let is_of = |unit: usize| self.is_quarter(unit) && self.behind(FILLING, unit + 1) == at;
         (!(at.saturating_sub(2)..at).any(is_of)).then_some(())?;
-        let (end, last) = self.up_to_year(at, year)?;
-        Some((end, (Date::new(year, 1, 1).ok()?, Date::new(last.checked_add(1)?, 1, 1).ok()?)))
+        Some((at + 1, dates::running("year", Date::new(year, 1, 1).ok()?)?))
     }
 
     fn a_year(&self, at: usize) -> Option<i16> {
         self.word(at).and_then(year)
-    }
-
-    /// The place behind one of these words, if there is one.
-    fn behind(&self, words: &[&str], at: usize) -> usize {
-        at + usize::from(self.word(at).is_some_and(|word| words.contains(&word)))
     }
 }
 
@@ -460,16 +503,12 @@ fn years(word: &str) -> Option<(i16, i16)> {
     year(first).zip(year(last)).filter(|(first, last)| first < last && YEARS.contains(first) && YEARS.contains(last))
 }
 
-fn quarter(word: &str) -> Option<i8> {
-    dates::number(word.strip_prefix(['q', 't'])?, 1..=1).filter(|quarter| (1..=4).contains(quarter))
-}
-
 /// The day of a month: `23`, `23rd`, `1er`.
 fn day(word: &str) -> Option<i8> {
     let digits = word.bytes().take_while(u8::is_ascii_digit).count();
     let (number, ending) = word.split_at(digits);
     let day = dates::number(number, 1..=2).filter(|day| (1..=31).contains(day))?;
-    ["", "st", "nd", "rd", "th", "er", "e", "º", "ª", "o"].contains(&ending).then_some(day)
+    ["", ".", "st", "nd", "rd", "th", "er", "e", "º", "ª", "o"].contains(&ending).then_some(day)
 }
 
 #[cfg(test)]

@@ -4,11 +4,11 @@ use jiff::Span;
 use jiff::civil::{Date, ISOWeekDate, Weekday, date};
 
 /// What a user could have meant; for messages.
-pub(super) const FORMS: &str = "2026, 2026-11, 2026-11-20, november, november-2026, q3-2026, friday, today, yesterday, 7d, 2w, 3m, 1y or last-week";
+pub(super) const FORMS: &str = "2026, 2026-11, 2026-11-20, 2026-Q4, november, november-2026, friday, today, yesterday, 7d, 2w, 3m, 1y or last-week";
 
 /// The first day, and the day after the last one: a year, a month, a day (`2026-11-20`, `20.11.2026`), `today`, `yesterday`, a day back from today
 /// (`7d`, `2w`, `3m`, `1y`), a month or a weekday by name, in any language that names are known in (the last one,
-/// today's included), `november-2026`, `2026-W47`, and `last` or `this` with `week` (from Monday on), `weekend`, `month`,
+/// today's included), `november-2026`, `november-20-2026`, `2026-W47`, `2026-Q4`, and `last` or `this` with `week` (from Monday on), `weekend`, `month`,
 /// `quarter` or `year`.
 pub(super) fn days(text: &str, today: Date) -> Option<(Date, Date)> {
     let text = text.trim().to_lowercase();
@@ -22,12 +22,10 @@ pub(super) fn days(text: &str, today: Date) -> Option<(Date, Date)> {
     }
 }
 
-/// The same, but a day back from today begins a time that reaches up to today; `last 7d` says it, too.
+/// The same, but a day back from today begins a time that reaches up to today.
 pub(super) fn period(text: &str, today: Date) -> Option<(Date, Date)> {
-    let text = text.trim().to_lowercase();
-    let counting = text.strip_prefix("last ").unwrap_or(&text);
-    let is_counted = counted(counting).is_some();
-    let (start, end) = days(if is_counted { counting } else { &text }, today)?;
+    let (start, end) = days(text, today)?;
+    let is_counted = counted(&text.trim().to_lowercase()).is_some();
     Some((start, if is_counted { today.tomorrow().ok()? } else { end }))
 }
 
@@ -87,6 +85,16 @@ pub(super) fn month_of(year: i16, month: i8) -> Option<(Date, Date)> {
     running("month", Date::new(year, month, 1).ok()?)
 }
 
+/// The quarter, 1 to 4, that a word names: `q3`, `t3`.
+pub(super) fn quarter(word: &str) -> Option<i8> {
+    number(word.strip_prefix(['q', 't'])?, 1..=1).filter(|quarter| (1..=4).contains(quarter))
+}
+
+/// A quarter of a year.
+pub(super) fn quarter_of(year: i16, quarter: i8) -> Option<(Date, Date)> {
+    running("quarter", Date::new(year, quarter * 3 - 2, 1).ok()?)
+}
+
 /// A period by name. "Last Friday" is not today's, and "last November" not the running one.
 fn named(text: &str, today: Date) -> Option<(Date, Date)> {
     let words: Vec<&str> = text.split([' ', '-', '_', ',']).filter(|word| !word.is_empty()).collect();
@@ -96,9 +104,16 @@ fn named(text: &str, today: Date) -> Option<(Date, Date)> {
         ["last", unit] if let Some(days) = ago(unit, 1, today) => Some(days),
         ["this", unit] => running(unit, today),
         ["last", name] | [name] if let Some(month) = note::month(name) => latest_month(month, last, today),
+        [name] if let Some(quarter) = quarter(name) => latest(today, |year| quarter_of(year, quarter)),
         ["last", name] | [name] => latest_weekday(note::weekday(name)?, last, today),
         [name, digits] | [digits, name] if let Some((month, year)) = note::month(name).zip(year(digits)) => {
             month_of(year, month)
+        }
+        [name, digits] | [digits, name] if let Some((quarter, year)) = quarter(name).zip(year(digits)) => {
+            quarter_of(year, quarter)
+        }
+        [name, day, digits] | [day, name, digits] if let Some(month) = note::month(name) => {
+            running("day", Date::new(year(digits)?, month, number(day, 1..=2)?).ok()?)
         }
         _ => None,
     }
@@ -122,8 +137,9 @@ pub(super) fn running(unit: &str, day: Date) -> Option<(Date, Date)> {
     Some((start, start.checked_add(span(unit, 1)?).ok()?))
 }
 
-/// A number of units, as `7d`, `2w`, `3m` or `1y`.
+/// A number of units, as `7d`, `2w`, `3m` or `1y`; `last` says the same.
 fn counted(text: &str) -> Option<(i64, &'static str)> {
+    let text = text.strip_prefix("last ").unwrap_or(text);
     let letter = text.chars().next_back().filter(char::is_ascii_alphabetic)?;
     let digits = &text[..text.len() - 1];
     if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {

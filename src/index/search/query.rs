@@ -131,6 +131,8 @@ pub fn parse_as(query: &str, today: Date, as_words: &AsWords) -> Result<Parsed, 
     } else {
         parser.tokens(query.trim_start())?;
     }
+    let end = parser.parsed.words.trim_end_matches(" -").len();
+    parser.parsed.words.truncate(end);
     parser.signs_alone()?;
     Ok(parser.parsed)
 }
@@ -378,14 +380,12 @@ impl Parser<'_> {
     /// Takes a word off the start of `body`.
     fn word<'a>(&mut self, negated: bool, body: &'a str) -> Result<&'a str, TooMuch> {
         let (word, after) = body.split_at(word_end(body));
-        let is_between = !self.parsed.words.is_empty() && !after.trim_start().is_empty();
-        // A dash between words says more: `1 - 10 March`, `Meeting - Anna`.
-        if word == "-" && is_between {
-            self.push_words(word);
-            return Ok(after);
-        }
         if is_noise(word) {
             self.parsed.signs |= word.contains(SIGNS);
+            // It may join two times, `March - May`, and is a part of names.
+            if word == "-" && !self.parsed.words.is_empty() {
+                self.push_words(word);
+            }
             return Ok(after);
         }
         // Nobody tells notes by a letter that they lack: it is an option of a command (`git commit -m`).

@@ -401,6 +401,8 @@ fn a_note_whose_whole_name_is_the_query_comes_first() {
     put(&mut index, 2, "Food/Vitamin A.md", &[], None, &[], &["It is in carrots.\n", "And in the liver.\n"]);
     put(&mut index, 3, "Bills/INV-2024-0117.md", &["bill"], None, &[], &["For the roof.\n"]);
     put(&mut index, 4, "Other bills.md", &[], None, &[], &["The invoice INV of 2024, and 0117 of the roof.\n"]);
+    put(&mut index, 5, "Roof - repairs.md", &[], None, &[], &["Two tiles.\n"]);
+    put(&mut index, 6, "Repairs.md", &[], None, &[], &["Of the roof: roof repairs, all repairs of a roof.\n"]);
     let vault = Vault { snapshot: index.publish(7).unwrap(), _dir: dir };
     for mode in [Mode::Hybrid, Mode::Lexical] {
         let options = Options { mode, ..Options::default() };
@@ -411,6 +413,8 @@ fn a_note_whose_whole_name_is_the_query_comes_first() {
             ("\"Vitamin A\" -nothing", "Food/Vitamin A.md"),
             ("INV-2024-0117", "Bills/INV-2024-0117.md"),
             ("[[INV-2024-0117]]", "Bills/INV-2024-0117.md"),
+            ("roof - repairs", "Roof - repairs.md"),
+            ("Vitamin - A", "Food/Vitamin A.md"),
         ] {
             let answer = ask(&vault, query, &options);
             assert_eq!(paths(&answer)[0], path, "{mode:?} {query}");

@@ -5,89 +5,39 @@ use jiff::civil::Date;
 use super::super::dates;
 use super::{Days, When};
 
-/// Words for times, with the unit and how many units before the current one; a longer word stands before one that it
-/// begins with.
-const NAMED: [(&str, &str, i64); 57] = [
-    ("一昨日", "day", 2),
+/// Words for times, with the unit and how many units before the current one.
+const NAMED: [(&str, &str, i64); 17] = [
+    ("今天|今日|今早|今朝|今晚|今晩|今夜", "day", 0),
+    ("昨天|昨日|昨晚|昨晩|昨夜", "day", 1),
+    ("前天|一昨日|おととい", "day", 2),
     ("大前天", "day", 3),
-    ("前天", "day", 2),
-    ("おととい", "day", 2),
-    ("昨天", "day", 1),
-    ("昨日", "day", 1),
-    ("今天", "day", 0),
-    ("今日", "day", 0),
-    ("昨晚", "day", 1),
-    ("昨晩", "day", 1),
-    ("昨夜", "day", 1),
-    ("今早", "day", 0),
-    ("今朝", "day", 0),
-    ("今晚", "day", 0),
-    ("今晩", "day", 0),
-    ("今夜", "day", 0),
-    ("先々週", "week", 2),
-    ("上上周", "week", 2),
-    ("上上週", "week", 2),
-    ("上上星期", "week", 2),
-    ("上上个星期", "week", 2),
-    ("上周末", "weekend", 1),
-    ("上週末", "weekend", 1),
-    ("先週末", "weekend", 1),
-    ("这周末", "weekend", 0),
-    ("這週末", "weekend", 0),
-    ("本周末", "weekend", 0),
-    ("今週末", "weekend", 0),
-    ("上周", "week", 1),
-    ("上週", "week", 1),
-    ("上星期", "week", 1),
-    ("上个星期", "week", 1),
-    ("先週", "week", 1),
-    ("这周", "week", 0),
-    ("這週", "week", 0),
-    ("本周", "week", 0),
-    ("今週", "week", 0),
-    ("上上个月", "month", 2),
-    ("上上個月", "month", 2),
-    ("上上月", "month", 2),
-    ("先々月", "month", 2),
-    ("上个月", "month", 1),
-    ("上個月", "month", 1),
-    ("上月", "month", 1),
-    ("先月", "month", 1),
-    ("这个月", "month", 0),
-    ("這個月", "month", 0),
-    ("本月", "month", 0),
-    ("今月", "month", 0),
-    ("上季度", "quarter", 1),
+    ("这周末|這週末|本周末|今週末", "weekend", 0),
+    ("上周末|上週末|先週末", "weekend", 1),
+    ("这周|這週|本周|今週", "week", 0),
+    ("上周|上週|上星期|上个星期|先週", "week", 1),
+    ("上上周|上上週|上上星期|上上个星期|先々週", "week", 2),
+    ("这个月|這個月|本月|今月", "month", 0),
+    ("上个月|上個月|上月|先月", "month", 1),
+    ("上上个月|上上個月|上上月|先々月", "month", 2),
     ("本季度", "quarter", 0),
-    ("一昨年", "year", 2),
-    ("前年", "year", 2),
-    ("去年", "year", 1),
-    ("昨年", "year", 1),
-    ("今年", "year", 0),
-    ("本年", "year", 0),
+    ("上季度", "quarter", 1),
+    ("今年|本年", "year", 0),
+    ("去年|昨年", "year", 1),
+    ("前年|一昨年", "year", 2),
 ];
 
 const NEWEST: [&str; 8] = ["最新", "最近", "目前", "现状", "現状", "現在の状況", "进展", "進捗"];
 
 /// The counters behind a number of units, with `前` after them.
-const AGO: [(&str, &str); 12] = [
-    ("天", "day"),
-    ("日", "day"),
-    ("周", "week"),
-    ("週間", "week"),
-    ("週", "week"),
-    ("个月", "month"),
-    ("個月", "month"),
-    ("か月", "month"),
-    ("ヶ月", "month"),
-    ("カ月", "month"),
-    ("年", "year"),
-    ("个星期", "week"),
-];
+const AGO: [(&str, &str); 4] =
+    [("天|日", "day"), ("周|週間|週|个星期", "week"), ("个月|個月|か月|ヶ月|カ月", "month"), ("年", "year")];
+
+/// The first character of these scripts and their signs.
+const FIRST: char = '\u{2e80}';
 
 /// The first time that a text names, and its words.
 pub(super) fn asked(text: &str, today: Date) -> Option<(When, &str)> {
-    if text.is_ascii() {
+    if text.chars().all(|c| c < FIRST) {
         return None;
     }
     let starts = text.char_indices().filter(|(at, c)| !is_within(&text[..*at], *c));
@@ -99,6 +49,10 @@ pub(super) fn asked(text: &str, today: Date) -> Option<(When, &str)> {
 
 /// Whether a character goes on with a number or a word that is not known, as in `上上季度`, `以前年度` and `几十年前`.
 fn is_within(before: &str, c: char) -> bool {
+    let of_year = before.trim_end_matches(['の', '的']);
+    if ["明年", "来年", "來年"].iter().any(|ahead| of_year.ends_with(ahead)) {
+        return true;
+    }
     let last = before.chars().next_back();
     match c {
         '上' => last == Some('上'),
@@ -158,9 +112,12 @@ fn at(text: &str, today: Date) -> Option<(When, usize)> {
 
 /// The days that a text begins with, and what follows.
 fn days(text: &str, today: Date) -> Option<(Days, &str)> {
-    if let Some((word, unit, back)) = NAMED.iter().find(|(word, ..)| text.starts_with(word)) {
-        let (days, rest) = (dates::ago(unit, *back, today)?, &text[word.len()..]);
-        let within = match *unit {
+    let named = NAMED.iter().flat_map(|(words, unit, back)| words.split('|').map(move |word| (word, *unit, *back)));
+    if let Some((word, unit, back)) =
+        named.filter(|(word, ..)| text.starts_with(word)).max_by_key(|(word, ..)| word.len())
+    {
+        let (days, rest) = (dates::ago(unit, back, today)?, &text[word.len()..]);
+        let within = match unit {
             "year" => month_of(days.0.year(), rest.strip_prefix(['の', '的']).unwrap_or(rest)),
             "month" => day_of(rest, days.0),
             "week" => weekday_of(days.0, rest),
@@ -172,8 +129,10 @@ fn days(text: &str, today: Date) -> Option<(Days, &str)> {
         Some(rest) => (dates::FEW, rest),
         None => number(text).map(|(number, rest)| ((number.into(), number.into()), rest))?,
     };
-    let ago =
-        AGO.iter().find_map(|(counter, unit)| rest.strip_prefix(counter)?.strip_prefix('前').map(|rest| (unit, rest)));
+    let ago = AGO.iter().find_map(|(counters, unit)| {
+        let mut behind = counters.split('|').filter_map(|counter| rest.strip_prefix(counter)?.strip_prefix('前'));
+        behind.next().map(|rest| (unit, rest))
+    });
     match ago {
         Some((unit, rest)) => Some((dates::ago_between(unit, number, today)?, rest)),
         None => calendar(i16::try_from(number.0).ok().filter(|_| number != dates::FEW)?, rest, today),
@@ -229,18 +188,23 @@ fn day_of(text: &str, month: Date) -> Option<(Days, &str)> {
     Some((dates::running("day", month.with().day(i8::try_from(day).ok()?).build().ok()?)?, rest))
 }
 
-/// Up to four digits that a text begins with, or a number below a hundred in words.
+/// Up to four digits that a text begins with, in figures or in words, or a number below a hundred in words.
 fn number(text: &str) -> Option<(i16, &str)> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     if digits > 0 {
         let (number, rest) = text.split_at(digits);
         return Some((number.parse().ok().filter(|_| digits <= 4)?, rest));
     }
+    // A year has its digits side by side: `二〇二五`.
+    let end = text.find(|c| !numeral(c).is_some_and(|value| value < 10)).unwrap_or(text.len());
+    if text[..end].chars().count() == 4 {
+        return Some((text[..end].chars().filter_map(numeral).fold(0, |year, digit| year * 10 + digit), &text[end..]));
+    }
     let (mut number, mut length, mut last) = (0, 0, None);
     for c in text.chars() {
         let Some(value) = numeral(c) else { break };
         number = match (last, value) {
-            (None, _) => value,
+            (None, 1..) => value,
             (Some(1..=9), 10) => number * 10,
             (Some(10), 1..=9) => number + value,
             _ => return None,
@@ -250,8 +214,12 @@ fn number(text: &str) -> Option<(i16, &str)> {
     last.map(|_| (number, &text[length..]))
 }
 
-/// One to ten.
+/// Zero to ten.
 fn numeral(c: char) -> Option<i16> {
-    let place = "一二三四五六七八九十".chars().position(|numeral| numeral == c);
-    if matches!(c, '两' | '兩') { Some(2) } else { i16::try_from(place? + 1).ok() }
+    let place = "〇一二三四五六七八九十".chars().position(|numeral| numeral == c);
+    match c {
+        '零' => Some(0),
+        '两' | '兩' => Some(2),
+        _ => i16::try_from(place?).ok(),
+    }
 }

@@ -1,7 +1,7 @@
 //! The words for times in twelve languages: those whose words are stemmed.
 //!
-//! `|` separates forms, a blank the words of one form. Accents and letter case do not count. `hier` stands for French
-//! alone, and only beside another French word: in German it means "here".
+//! `|` separates forms, a blank the words of one form; behind ` / ` stand those that say several. Accents and letter case do
+//! not count. `hier` stands for French alone, and only beside another French word: in German it means "here".
 
 /// The words of one language.
 pub(super) struct Language {
@@ -11,14 +11,17 @@ pub(super) struct Language {
     pub(super) days: [&'static str; 3],
     /// `last` before what it belongs to, and behind it.
     pub(super) last: [&'static str; 2],
+    /// With its unit, where the word alone says less: `i år`.
     pub(super) this: &'static str,
-    /// Day, week, month, quarter, year, weekend.
-    pub(super) units: [&'static str; 6],
+    /// As `last`.
+    pub(super) next: [&'static str; 2],
+    /// Day, week, month, quarter, year, weekend, a comma between them.
+    pub(super) units: &'static str,
     /// Words that make a month or a weekday behind them a time.
     pub(super) at: &'static str,
     /// `ago` before the number, and behind the unit.
     pub(super) ago: [&'static str; 2],
-    /// `between … and …`, `from … to …`.
+    /// `between … and …`, the second also for `or`; `from … to …`.
     pub(super) between: [&'static str; 2],
     pub(super) from: [&'static str; 2],
     pub(super) since: &'static str,
@@ -26,8 +29,8 @@ pub(super) struct Language {
     pub(super) before: &'static str,
     pub(super) until: &'static str,
     pub(super) after: &'static str,
-    /// Words that a time may stand behind for its first day, for what is about its middle, and for its last.
-    pub(super) edges: [&'static str; 3],
+    /// Words that a time may stand behind for its first day, and for its last.
+    pub(super) edges: [&'static str; 2],
     /// Words that ask for the newest by themselves.
     pub(super) newest: &'static str,
     /// Words that ask for the newest only before one of `of`: `status of`, never `HTTP status`.
@@ -52,16 +55,17 @@ pub(super) const LANGUAGES: [Language; 12] = [
         ],
         last: ["last|past|previous|the last|the past", ""],
         this: "this|current|the current",
-        units: ["day|days", "week|weeks", "month|months", "quarter|quarters", "year|years", "weekend|weekends"],
+        next: ["next|coming|upcoming|the next", ""],
+        units: "day / days,week|cw / weeks,month / months,quarter / quarters,year / years,weekend / weekends",
         at: "in|on|of|during|for|from|late in|early in|mid|early|late",
         ago: ["", "ago"],
-        between: ["between", "and"],
+        between: ["between", "and|or"],
         from: ["from", "to|until|till|through"],
         since: "since|ever since",
         before: "before",
-        until: "until|till",
+        until: "until|till|up to",
         after: "after",
-        edges: ["beginning|start", "", "end"],
+        edges: ["beginning|start", "end"],
         newest: "latest|newest|most recent|recent|recently|lately|currently|nowadays|so far|these days|what is new|what's new|\
                  where are we|where do we stand|current status|current state",
         state: "status|progress",
@@ -80,23 +84,19 @@ pub(super) const LANGUAGES: [Language; 12] = [
             "",
         ],
         this: "diese|diesen|dieser|dieses|diesem",
-        units: [
-            "tag|tage|tagen",
-            "woche|wochen",
-            "monat|monate|monaten|monats",
-            "quartal|quartale|quartals",
-            "jahr|jahre|jahren|jahres",
-            "wochenende|wochenenden|wochenendes",
-        ],
-        at: "in|im|am|vom|von|des",
+        next: ["nächste|nächsten|nächster|nächstes|nächstem|kommende|kommenden|kommender|kommendes", ""],
+        units: "tag / tage|tagen,woche|kw|kalenderwoche / wochen|kalenderwochen,monat|monats / monate|monaten,\
+                 quartal|quartals / quartale|quartalen,jahr|jahres / jahre|jahren,\
+                 wochenende|wochenendes / wochenenden",
+        at: "in|im|am|vom|von|des|mitte",
         ago: ["vor", ""],
-        between: ["zwischen", "und"],
+        between: ["zwischen", "und|oder"],
         from: ["von|vom", "bis|bis zum"],
         since: "seit|ab",
         before: "vor",
         until: "bis|bis zum|bis zur",
         after: "nach",
-        edges: ["anfang|beginn", "mitte", "ende"],
+        edges: ["anfang|beginn", "ende"],
         newest: "neueste|neuesten|neuester|neuestes|neuste|neusten|aktuell|aktuelle|aktuellen|aktueller|aktuelles|derzeit|\
                  zuletzt|neulich|kürzlich|momentan|stand der dinge",
         state: "stand|status|fortschritt",
@@ -109,25 +109,20 @@ pub(super) const LANGUAGES: [Language; 12] = [
     Language {
         code: "fr",
         days: ["aujourd'hui|ce matin|ce soir|cet après-midi", "hier|nuit dernière", "avant-hier"],
-        last: ["dernier|dernière|derniers|dernières", "dernier|dernière|derniers|dernières|passé|passée"],
+        last: ["dernier|dernière / derniers|dernières", "dernier|dernière|passé|passée / derniers|dernières"],
         this: "ce|cet|cette",
-        units: [
-            "jour|jours",
-            "semaine|semaines",
-            "mois|mois-ci",
-            "trimestre|trimestres",
-            "an|ans|année|années",
-            "week-end|week-ends|weekend|weekends",
-        ],
-        at: "en|au|le|du|de|d'",
+        next: ["prochain|prochaine|prochains|prochaines", "prochain|prochaine|prochains|prochaines|qui vient"],
+        units: "jour|jours,semaine|semaines,mois|mois-ci,trimestre|trimestres,an|ans|année|années,\
+                 week-end|week-ends|weekend|weekends",
+        at: "en|au|le|du|de|d'|mi|milieu",
         ago: ["il y a", ""],
-        between: ["entre", "et"],
+        between: ["entre", "et|ou"],
         from: ["de|du", "à|au|jusqu'en"],
-        since: "depuis",
+        since: "depuis|à partir de|à partir du|à partir d'",
         before: "avant",
         until: "jusqu'en|jusqu'à|jusqu'au",
         after: "après",
-        edges: ["début", "mi|milieu", "fin"],
+        edges: ["début", "fin"],
         newest: "récent|récente|récents|récentes|récemment|actuel|actuelle|actuels|actuelles|actuellement|\
                  dernières nouvelles|où en est|où en sont|où en sommes",
         state: "statut|avancement",
@@ -140,25 +135,19 @@ pub(super) const LANGUAGES: [Language; 12] = [
     Language {
         code: "es",
         days: ["hoy|esta mañana|esta tarde|esta noche", "ayer|anoche", "anteayer|antes de ayer"],
-        last: ["último|última|últimos|últimas", "pasado|pasada|pasados|pasadas"],
-        this: "este|esta|estos|estas",
-        units: [
-            "día|días",
-            "semana|semanas",
-            "mes|meses",
-            "trimestre|trimestres",
-            "año|años",
-            "fin de semana|fines de semana",
-        ],
+        last: ["último|última / últimos|últimas", "pasado|pasada / pasados|pasadas"],
+        this: "este|esta",
+        next: ["próximo|próxima|próximos|próximas", "próximo|próxima|que viene|que vienen"],
+        units: "día|días,semana|semanas,mes|meses,trimestre|trimestres,año|años,fin de semana|fines de semana",
         at: "en|el|de|del",
         ago: ["hace", ""],
-        between: ["entre", "y|e"],
+        between: ["entre", "y|e|o|u"],
         from: ["de|del|desde", "a|al|hasta"],
-        since: "desde",
+        since: "desde|a partir de|a partir del",
         before: "antes de|antes del",
         until: "hasta",
         after: "después de|después del|tras",
-        edges: ["principios|comienzos|inicio", "", "fin|finales"],
+        edges: ["principios|comienzos|inicio", "fin|finales"],
         newest: "más reciente|más recientes|reciente|recientes|recientemente|actual|actuales|actualmente|últimas noticias",
         state: "progreso|avance",
         of: "de|del",
@@ -175,27 +164,21 @@ pub(super) const LANGUAGES: [Language; 12] = [
             "l'altro ieri|altro ieri|avantieri",
         ],
         last: [
-            "scorso|scorsa|scorsi|scorse|ultimo|ultima|ultimi|ultime",
-            "scorso|scorsa|scorsi|scorse|passato|passata",
+            "scorso|scorsa|ultimo|ultima / scorsi|scorse|ultimi|ultime",
+            "scorso|scorsa|passato|passata / scorsi|scorse",
         ],
-        this: "questo|questa|questi|queste",
-        units: [
-            "giorno|giorni",
-            "settimana|settimane",
-            "mese|mesi",
-            "trimestre|trimestri",
-            "anno|anni",
-            "fine settimana|weekend",
-        ],
-        at: "in|a|ad|nel|nell'|di|del|dell'|il|lo",
+        this: "questo|questa",
+        next: ["prossimo|prossima|prossimi|prossime", "prossimo|prossima|che viene"],
+        units: "giorno|giorni,settimana|settimane,mese|mesi,trimestre|trimestri,anno|anni,fine settimana|weekend",
+        at: "in|a|ad|nel|nell'|di|del|dell'|il|lo|metà",
         ago: ["", "fa"],
-        between: ["tra|fra", "e|ed"],
+        between: ["tra|fra", "e|ed|o"],
         from: ["da|dal|dall'|dalla", "a|al|all'|alla|ad|fino a|fino al|fino all'"],
-        since: "da|dal|dall'|dalla",
+        since: "da|dal|dall'|dalla|a partire da|a partire dal|a partire dall'",
         before: "prima di|prima del|prima della",
         until: "fino a|fino al|fino alla",
         after: "dopo",
-        edges: ["inizio", "metà", "fine"],
+        edges: ["inizio", "fine"],
         newest: "più recente|più recenti|recente|recenti|recentemente|attuale|attuali|attualmente|ultime novità|a che punto",
         state: "avanzamento",
         of: "di|del|della|dei|dell'",
@@ -207,25 +190,20 @@ pub(super) const LANGUAGES: [Language; 12] = [
     Language {
         code: "pt",
         days: ["hoje|esta manhã|esta tarde|esta noite", "ontem|noite passada", "anteontem"],
-        last: ["último|última|últimos|últimas", "passado|passada|passados|passadas"],
+        last: ["último|última / últimos|últimas", "passado|passada / passados|passadas"],
         this: "este|esta|neste|nesta|deste|desta",
-        units: [
-            "dia|dias",
-            "semana|semanas",
-            "mês|meses",
-            "trimestre|trimestres",
-            "ano|anos",
-            "fim de semana|fins de semana|final de semana",
-        ],
+        next: ["próximo|próxima|próximos|próximas", "próximo|próxima|que vem"],
+        units: "dia|dias,semana|semanas,mês|meses,trimestre|trimestres,ano|anos,\
+                 fim de semana|fins de semana|final de semana",
         at: "em|no|na|de|do|da",
         ago: ["há", "atrás"],
-        between: ["entre", "e"],
+        between: ["entre", "e|ou"],
         from: ["de|desde", "a|até"],
-        since: "desde",
+        since: "desde|a partir de|a partir do|a partir da",
         before: "antes de|antes do|antes da",
         until: "até",
         after: "depois de|depois do|depois da|após",
-        edges: ["início|começo|inícios", "", "fim|fins"],
+        edges: ["início|começo|inícios", "fim|fins"],
         newest: "mais recente|mais recentes|recente|recentes|recentemente|atual|atuais|atualmente|últimas novidades",
         state: "andamento|progresso",
         of: "de|do|da|dos|das",
@@ -243,23 +221,18 @@ pub(super) const LANGUAGES: [Language; 12] = [
         ],
         last: ["vorige|vorig|afgelopen|laatste|verleden", ""],
         this: "deze|dit",
-        units: [
-            "dag|dagen",
-            "week|weken",
-            "maand|maanden",
-            "kwartaal|kwartalen",
-            "jaar|jaren",
-            "weekend|weekends|weekenden|weekeinde",
-        ],
-        at: "in|op|van",
+        next: ["volgende|volgend|komende|komend|aanstaande", "aanstaande"],
+        units: "dag / dagen,week / weken,maand / maanden,kwartaal / kwartalen,jaar / jaren,\
+                 weekend|weekeinde / weekends|weekenden",
+        at: "in|op|van|half|medio|midden",
         ago: ["", "geleden"],
-        between: ["tussen", "en"],
-        from: ["van", "tot|tot en met"],
+        between: ["tussen", "en|of"],
+        from: ["van", "tot|tot en met|t/m"],
         since: "sinds|vanaf",
         before: "voor",
         until: "tot|tot en met",
         after: "na",
-        edges: ["begin", "half|medio|midden", "eind|einde"],
+        edges: ["begin", "eind|einde"],
         newest: "nieuwste|recente|recent|recentste|huidige|onlangs|momenteel|laatste nieuws",
         state: "stand|status|voortgang",
         of: "van",
@@ -272,28 +245,27 @@ pub(super) const LANGUAGES: [Language; 12] = [
         code: "ru",
         days: ["сегодня", "вчера|прошлой ночью", "позавчера"],
         last: [
-            "прошлый|прошлая|прошлое|прошлую|прошлой|прошлом|прошлого|прошлые|прошлых|последний|последние|последних|\
-             последнюю|последняя",
+            "прошлый|прошлая|прошлое|прошлую|прошлой|прошлом|прошлого|последний|последняя|последнюю|\
+             последней|последнего|прошлые|прошлых / последние|последних",
             "",
         ],
         this: "этот|эта|эту|этой|этом|этого",
-        units: [
-            "день|дня|дней|дни",
-            "неделя|неделю|неделе|недели|недель",
-            "месяц|месяца|месяце|месяцев",
-            "квартал|квартала|квартале|кварталов",
-            "год|года|году|лет",
-            "выходные|выходных",
+        next: [
+            "следующий|следующая|следующее|следующую|следующей|следующем|следующего|следующие|следующих|\
+             будущем|будущей|будущую|будущего",
+            "",
         ],
-        at: "в|во|на|за|от",
+        units: "день|дня / дней|дни,неделя|неделю|неделе|недели|недель,месяц|месяца|месяце / месяцев|месяцы,\
+                 квартал|квартала|квартале / кварталов|кварталы,год|года|году / лет|годы,выходные|выходных",
+        at: "в|во|на|за|от|середине|середина|середины",
         ago: ["", "назад"],
-        between: ["между", "и"],
+        between: ["между", "и|или"],
         from: ["с|со|от", "до|по"],
         since: "с|со",
         before: "до",
         until: "",
         after: "после",
-        edges: ["начала|начало|начале", "середине|середина|середины", "конца|конец|конце"],
+        edges: ["начала|начало|начале", "конца|конец|конце"],
         newest: "последние новости|свежие|свежий|недавно|недавние|недавний|текущий|текущая|текущее|текущие|актуальный|\
                  актуальные|актуальная|сейчас|какой статус|как продвигается|как идёт|как идут",
         state: "статус",
@@ -307,24 +279,19 @@ pub(super) const LANGUAGES: [Language; 12] = [
         code: "sv",
         days: ["idag|i dag|i morse|i kväll|ikväll|i eftermiddag", "igår|i går", "i förrgår|förrgår"],
         last: ["förra|senaste|sista", ""],
-        this: "denna|detta|den här|det här|i",
-        units: [
-            "dag|dagar|dagarna",
-            "vecka|veckan|veckor|veckorna",
-            "månad|månaden|månader|månaderna",
-            "kvartal|kvartalet|kvartalen",
-            "år|året|åren",
-            "helg|helgen|helger|helgerna",
-        ],
+        this: "denna|detta|den här|det här|i år|i helgen",
+        next: ["nästa|kommande", ""],
+        units: "dag / dagar|dagarna,vecka|veckan / veckor|veckorna,månad|månaden / månader|månaderna,\
+                 kvartal|kvartalet / kvartalen,år|året / åren,helg|helgen / helger|helgerna",
         at: "i|på|den|under|från|av",
         ago: ["", "sedan"],
-        between: ["mellan", "och"],
+        between: ["mellan", "och|eller"],
         from: ["från", "till"],
         since: "sedan",
         before: "före|innan",
         until: "till",
         after: "efter",
-        edges: ["början", "", "slutet"],
+        edges: ["början", "slutet"],
         newest: "senaste|nyaste|nyligen|aktuell|aktuella|aktuellt|nuvarande|just nu",
         state: "status|läget|framsteg",
         of: "för|på|med|i|av",
@@ -337,24 +304,19 @@ pub(super) const LANGUAGES: [Language; 12] = [
         code: "nb",
         days: ["i dag|idag|i morges|i kveld|i ettermiddag|i formiddag", "i går|igår", "i forgårs|forgårs"],
         last: ["forrige|siste|sist", ""],
-        this: "denne|dette|i",
-        units: [
-            "dag|dager|dagene",
-            "uke|uken|uka|uker|ukene",
-            "måned|måneden|måneder|månedene",
-            "kvartal|kvartalet|kvartaler",
-            "år|året|årene",
-            "helg|helgen|helga|helger",
-        ],
+        this: "denne|dette|i år|i helgen|i helga",
+        next: ["neste|kommende", ""],
+        units: "dag / dager|dagene,uke|uken|uka / uker|ukene,måned|måneden / måneder|månedene,\
+                 kvartal|kvartalet / kvartaler,år|året / årene,helg|helgen|helga / helger",
         at: "i|på|den|fra|av",
         ago: ["", "siden"],
-        between: ["mellom", "og"],
+        between: ["mellom", "og|eller"],
         from: ["fra", "til"],
         since: "siden",
         before: "før|innen",
         until: "til",
         after: "etter",
-        edges: ["begynnelsen", "", "slutten"],
+        edges: ["begynnelsen", "slutten"],
         newest: "nyeste|nylig|nåværende|aktuelle|for tiden|siste nytt",
         state: "status|fremdrift",
         of: "for|på|med|i|av",
@@ -367,24 +329,19 @@ pub(super) const LANGUAGES: [Language; 12] = [
         code: "da",
         days: ["i dag|idag|i morges|i aften|i eftermiddag|i formiddag", "i går|igår", "i forgårs|forgårs"],
         last: ["sidste|seneste|forrige", ""],
-        this: "denne|dette|i",
-        units: [
-            "dag|dage|dagene",
-            "uge|ugen|uger|ugerne",
-            "måned|måneden|måneder|månederne",
-            "kvartal|kvartalet|kvartaler",
-            "år|året|årene",
-            "weekend|weekenden|weekender",
-        ],
+        this: "denne|dette|i år|i weekenden",
+        next: ["næste|kommende", ""],
+        units: "dag / dage|dagene,uge|ugen / uger|ugerne,måned|måneden / måneder|månederne,\
+                 kvartal|kvartalet / kvartaler,år|året / årene,weekend|weekenden / weekender",
         at: "i|på|den|fra|af",
         ago: ["", "siden"],
-        between: ["mellem", "og"],
+        between: ["mellem", "og|eller"],
         from: ["fra", "til"],
         since: "siden",
         before: "før|inden",
         until: "til",
         after: "efter",
-        edges: ["begyndelsen", "", "slutningen"],
+        edges: ["begyndelsen", "slutningen"],
         newest: "nyeste|for nylig|nylig|nuværende|aktuelle|seneste nyt|seneste",
         state: "status|fremskridt",
         of: "for|på|med|i|af",
@@ -398,23 +355,20 @@ pub(super) const LANGUAGES: [Language; 12] = [
         days: ["tänään|tänä aamuna|tänä iltana", "eilen|viime yönä", "toissapäivänä"],
         last: ["viime|viimeisen|viimeisten|edellinen|edellisen|edellisellä", ""],
         this: "tämä|tällä|tässä|tänä|tämän",
-        units: [
-            "päivä|päivää|päivän|päivänä",
-            "viikko|viikolla|viikkoa|viikon",
-            "kuukausi|kuukauden|kuukautta|kuussa|kuun",
-            "neljännes|vuosineljännes|vuosineljänneksellä|neljänneksellä",
-            "vuosi|vuonna|vuoden|vuotta",
-            "viikonloppu|viikonloppuna|viikonlopun|viikonloppua",
-        ],
+        next: ["ensi|seuraava|seuraavan|seuraavalla|tuleva|tulevan|tulevalla", ""],
+        units: "päivä|päivää|päivän|päivänä / päivinä,viikko|viikolla|viikkoa|viikon / viikkoina,\
+                 kuukausi|kuukauden|kuukautta|kuussa|kuun / kuukausina,\
+                 neljännes|vuosineljännes|vuosineljänneksellä|neljänneksellä,vuosi|vuonna|vuoden|vuotta / vuosina,\
+                 viikonloppu|viikonloppuna|viikonlopun|viikonloppua / viikonloppuina",
         at: "",
         ago: ["", "sitten"],
-        between: ["", ""],
+        between: ["", "ja|tai"],
         from: ["", ""],
         since: "",
         before: "ennen",
         until: "",
         after: "jälkeen",
-        edges: ["", "", ""],
+        edges: ["", ""],
         newest: "uusin|uusimmat|viimeisin|viimeisimmät|nykyinen|nykyiset|äskettäin|tällä hetkellä|mikä on tilanne",
         state: "",
         of: "",
@@ -431,8 +385,7 @@ pub(super) const FRENCH: [&str; 28] = [
 ];
 
 /// Articles that may stand before a time behind another word: `seit der letzten Woche`, `desde la semana pasada`.
-pub(super) const ARTICLES: [&str; 16] =
-    ["the", "der", "den", "dem", "die", "das", "le", "la", "les", "l'", "el", "il", "o", "a", "de", "det"];
+pub(super) const ARTICLES: &str = "the der den dem die das le la les l' el il o a de det";
 
 /// Units that mean one of them before `ago` without a number: `неделю назад`, `viikko sitten`.
 pub(super) const SINGULAR: [&str; 7] = ["день", "неделю", "месяц", "год", "viikko", "kuukausi", "vuosi"];
@@ -450,8 +403,9 @@ pub(super) const SHORT_MONTHS: [&str; 28] = [
 pub(super) const VERBS: [&str; 2] = ["march", "may"];
 
 /// Endings of months and weekdays in a sentence (`maaliskuussa`, `tiistaina`, `viime lokakuun`, `i tisdags`, `på tisdagen`,
-/// `terça-feira`).
-pub(super) const ENDINGS: [&str; 6] = ["-feira", "ssa", "en", "na", "n", "s"];
+/// `terça-feira`), and the languages that have them: elsewhere they say several, `on Mondays`.
+pub(super) const ENDINGS: [(&str, &str); 6] =
+    [("-feira", "pt"), ("ssa", "fi"), ("en", "sv nb da"), ("na", "fi"), ("n", "fi"), ("s", "sv nb da")];
 
 /// Finnish says by these what other languages say by a word before the name.
 pub(super) const IN_FINNISH: [&str; 2] = ["ssa", "na"];

@@ -77,9 +77,9 @@ pub(super) enum Role {
     Today,
     Yesterday,
     DayBefore,
-    Last,
-    LastBehind,
-    This,
+    /// `last` (1), `this` (0) or `next` (-1) before what it belongs to, and behind it.
+    Beside(i64),
+    Behind(i64),
     Unit(&'static str),
     At,
     AgoBefore,
@@ -93,7 +93,6 @@ pub(super) enum Role {
     Until,
     After,
     Beginning,
-    Middle,
     End,
     Newest,
     State,
@@ -109,6 +108,8 @@ pub(super) enum Role {
 pub(super) struct Phrase {
     pub(super) language: usize,
     pub(super) role: Role,
+    /// Whether it says several: `days`, `derniers`.
+    pub(super) several: bool,
     pub(super) rest: Vec<String>,
 }
 
@@ -121,9 +122,11 @@ pub(super) static LEXICON: LazyLock<HashMap<String, Vec<Phrase>>> = LazyLock::ne
             (today, Role::Today),
             (yesterday, Role::Yesterday),
             (before, Role::DayBefore),
-            (l.last[0], Role::Last),
-            (l.last[1], Role::LastBehind),
-            (l.this, Role::This),
+            (l.last[0], Role::Beside(1)),
+            (l.last[1], Role::Behind(1)),
+            (l.this, Role::Beside(0)),
+            (l.next[0], Role::Beside(-1)),
+            (l.next[1], Role::Behind(-1)),
             (l.at, Role::At),
             (l.ago[0], Role::AgoBefore),
             (l.ago[1], Role::AgoBehind),
@@ -136,28 +139,30 @@ pub(super) static LEXICON: LazyLock<HashMap<String, Vec<Phrase>>> = LazyLock::ne
             (l.until, Role::Until),
             (l.after, Role::After),
             (l.edges[0], Role::Beginning),
-            (l.edges[1], Role::Middle),
-            (l.edges[2], Role::End),
+            (l.edges[1], Role::End),
             (l.newest, Role::Newest),
             (l.state, Role::State),
             (l.of, Role::Of),
             (l.few, Role::Few),
         ];
-        roles.extend(l.units.into_iter().zip(dates::UNITS).map(|(forms, unit)| (forms, Role::Unit(unit))));
+        roles.extend(l.units.split(',').zip(dates::UNITS).map(|(forms, unit)| (forms, Role::Unit(unit))));
         roles.extend((1..).zip(l.numbers.split(',')).map(|(number, forms)| (forms, Role::Number(number))));
         roles.extend((1..).zip(l.ordinals.split(',')).map(|(number, forms)| (forms, Role::Ordinal(number))));
         for (forms, role) in roles {
-            for form in forms.split('|').filter(|form| !form.is_empty()) {
+            let (one, more) = forms.split_once(" / ").unwrap_or((forms, ""));
+            let forms =
+                [(one, false), (more, true)].map(|(forms, several)| forms.split('|').map(move |form| (form, several)));
+            for (form, several) in forms.into_iter().flatten() {
                 let mut words = self::words(form).into_iter().map(|word| word.text);
                 let Some(first) = words.next() else { continue };
-                lexicon.entry(first).or_default().push(Phrase { language, role, rest: words.collect() });
+                lexicon.entry(first).or_default().push(Phrase { language, role, several, rest: words.collect() });
             }
         }
     }
     let months = note::months().map(|(code, name, month)| (code, name, Role::Month(month)));
     for (code, name, role) in months.chain(note::weekdays().map(|(code, name, day)| (code, name, Role::Weekday(day)))) {
         let language = LANGUAGES.iter().position(|language| language.code == code);
-        let phrase = language.map(|language| Phrase { language, role, rest: Vec::new() });
+        let phrase = language.map(|language| Phrase { language, role, several: false, rest: Vec::new() });
         lexicon.entry(name.to_owned()).or_default().extend(phrase);
     }
     lexicon
@@ -165,10 +170,13 @@ pub(super) static LEXICON: LazyLock<HashMap<String, Vec<Phrase>>> = LazyLock::ne
 
 /// What a word names in a language or in any, as it is or without an ending of inflection.
 pub(super) fn named(word: &str, of: Option<usize>, number: impl Fn(Role) -> Option<i8>) -> Option<i8> {
-    let name = |name: &str| {
+    let name = |name: &str, languages: &str| {
         let phrases = LEXICON.get(name)?.iter().filter(|phrase| of.is_none_or(|language| language == phrase.language));
+        let phrases =
+            phrases.filter(|phrase| languages.is_empty() || languages.contains(LANGUAGES[phrase.language].code));
         phrases.filter(|phrase| phrase.rest.is_empty()).find_map(|phrase| number(phrase.role))
     };
-    let stems = ENDINGS.iter().filter_map(|ending| word.strip_suffix(ending)).filter(|stem| stem.chars().count() >= 4);
-    name(word).or_else(|| stems.into_iter().find_map(name))
+    let stems = ENDINGS.iter().filter_map(|(ending, languages)| Some((word.strip_suffix(ending)?, languages)));
+    let mut stems = stems.filter(|(stem, _)| stem.chars().count() >= 4);
+    name(word, "").or_else(|| stems.find_map(|(stem, languages)| name(stem, languages)))
 }

@@ -44,10 +44,16 @@ fn table() {
         ("last month", date(2026, 10, 1), date(2026, 11, 1)),
         ("last-quarter", date(2026, 7, 1), date(2026, 10, 1)),
         ("last year", date(2025, 1, 1), date(2026, 1, 1)),
+        ("last 7d", date(2026, 11, 13), TOMORROW),
+        ("Q3", date(2026, 7, 1), date(2026, 10, 1)),
+        ("2025-Q3", date(2025, 7, 1), date(2025, 10, 1)),
+        ("q3 2025", date(2025, 7, 1), date(2025, 10, 1)),
+        ("March 3, 2025", date(2025, 3, 3), date(2025, 3, 4)),
+        ("3-march-2025", date(2025, 3, 3), date(2025, 3, 4)),
     ];
     for (text, start, end) in cases {
         assert_eq!(period(text, TODAY), Some((start, end)), "{text}");
-        let is_counted = ["7d", "2W", "3m", "1y"].contains(&text);
+        let is_counted = ["7d", "2W", "3m", "1y", "last 7d"].contains(&text);
         let days = if is_counted { (start, start.tomorrow().unwrap()) } else { (start, end) };
         assert_eq!(self::days(text, TODAY), Some(days), "{text}");
     }
@@ -91,6 +97,8 @@ fn what_is_no_date() {
         "fr",
         "progress",
         "march 26",
+        "31-february-2025",
+        "q5",
     ];
     for text in bad {
         assert_eq!(period(text, TODAY), None, "{text}");

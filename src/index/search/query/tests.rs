@@ -21,7 +21,7 @@ fn filter(with: &[(Key, &str)], without: &[(Key, &str)]) -> Filter {
 
 #[test]
 fn words_phrases_and_exclusions() {
-    let cases: [(&str, &str, &[&str], &[&str]); 28] = [
+    let cases: [(&str, &str, &[&str], &[&str]); 29] = [
         ("", "", &[], &[]),
         ("  two   words ", "two words", &[], &[]),
         ("\"a phrase\"", "", &["a phrase"], &[]),
@@ -37,6 +37,7 @@ fn words_phrases_and_exclusions() {
         ("+46 70 555 01 23", "+46 70 555 01 23", &[], &[]),
         ("+1 (555) 123-4567", "+1 (555) 123-4567", &[], &[]),
         ("- a - b -", "a - b", &[], &[]),
+        ("- a - \"p\" -", "a", &["p"], &[]),
         ("e-mail", "e-mail", &[], &[]),
         ("\"\" -\"\" ... ?!", "", &[], &[]),
         ("foo:bar https://x.org/y", "foo:bar https://x.org/y", &[], &[]),

@@ -49,9 +49,10 @@ pub(super) fn put_first(part: &Part<'_>, ranked: &mut Vec<Ranked>, called: &[Not
 
 /// How a name may be spelt: file names have hyphens or underscores where titles have blanks.
 fn spellings(name: &str) -> Vec<String> {
-    let words: Vec<&str> = name.split(|c: char| c.is_whitespace() || c == '-' || c == '_').collect();
+    let words = name.split(|c: char| c.is_whitespace() || c == '-' || c == '_');
+    let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
     let mut spelt = vec![name.to_owned()];
-    if words.iter().all(|word| !word.is_empty()) && words.len() > 1 {
+    if words.len() > 1 {
         spelt.extend([" ", "-", "_"].map(|between| words.join(between)).into_iter().filter(|other| other != name));
     }
     spelt

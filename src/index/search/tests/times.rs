@@ -45,6 +45,7 @@ fn a_query_of_a_time_alone_finds_its_notes_the_newest_first() {
         ("2026-11-19", &["Daily/2026-11-19.md"]),
         ("am 19.11.2026", &["Daily/2026-11-19.md"]),
         ("last week", &["Daily/2026-11-12.md", "Daily/2026-11-09.md"]),
+        ("2026-11-05 - 2026-11-12", &["Daily/2026-11-12.md", "Daily/2026-11-09.md"]),
         ("what happened last week", &["Daily/2026-11-12.md", "Daily/2026-11-09.md"]),
         ("上个月", &["Daily/2026-10-03.md"]),
         ("в прошлом месяце", &["Daily/2026-10-03.md"]),
