@@ -211,6 +211,8 @@ fn threads_can_be_had() -> Result<(), Fault> {
 impl Trees {
     /// Opens or creates the database in `path`.
     pub(super) fn open(path: &Path) -> Result<Self, Fault> {
+        let room = salvage::has_room(path.parent().unwrap_or(path));
+        room.map_err(|error| Fault::Environment(error.to_string()))?;
         let deadline = Instant::now() + Duration::from_secs(5);
         loop {
             match guarded(|| Self::open_once(path)) {
