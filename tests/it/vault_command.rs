@@ -13,6 +13,7 @@ use serde_json::Value;
 
 use crate::commands::{err, out};
 use crate::requests::by_words;
+use crate::small_disk::SmallDisk;
 use crate::support::{Daemon, Place};
 
 /// A place with a note, and another folder beside it, out of the daemon's reach, with one.
@@ -391,4 +392,22 @@ fn a_daemon_that_answers_nobody_is_not_said_to_be_none() {
     }
     let written = fs::read_to_string(place.dir.path().join("config.toml")).unwrap();
     assert!(!written.contains("Other"), "{written}");
+}
+
+#[test]
+#[cfg_attr(not(has_mount), ignore = "needs the right to mount")]
+fn a_daemon_does_not_start_itself_anew_on_a_full_disk() {
+    let (place, _elsewhere, other) = place();
+    let disk = SmallDisk::mount(&place.data(), "32m");
+    place.configure("");
+    let mut daemon = start(&place);
+    disk.fill();
+    let (code, told) = said(&place, &["vault", "add", other.to_str().unwrap()]);
+    assert!(code == 1 && told.contains("cannot now") && told.contains("No space left"), "{code} {told}");
+    assert_eq!((daemon.exited(), daemon.holding("apples")), (None, vec!["a.md".to_owned()]));
+    disk.make_room();
+    well(&place, &["vault", "add", other.to_str().unwrap()]);
+    daemon.connect_anew();
+    daemon.wait_holding("bananas", &["b.md"]);
+    assert_eq!(daemon.exited(), None, "it is the same process");
 }
