@@ -85,12 +85,19 @@ impl Written {
                 format!("the configuration is wrong, so it is left as it is; mend it first\n{}", said.join("\n"));
             return Err(CliFailure::new(ConfigErrors::EXIT_CODE, message));
         }
-        let is_chosen_from = status.is_some_and(|status| {
-            let (named, served) = (&loaded.config.engine.vaults, &status.vaults);
-            !status.config.changed
-                && served.len() < named.len()
-                && served.iter().all(|vault| is_named(&vault.path, named))
-        });
+        let named = &loaded.config.engine.vaults;
+        let mut is_chosen_from = false;
+        if let Some(Status { config, vaults: served, .. }) = &status {
+            let all_named = served.iter().all(|vault| is_named(&vault.path, named));
+            // What the file that it read says of them, as of private notes, is known to nobody here.
+            if config.changed && !all_named {
+                let what =
+                    if text.is_none() { "is gone: put it back" } else { "has changed: `situated config reload`" };
+                let message = format!("{}, which the daemon has read, {what} first", shown(&file));
+                return Err(CliFailure::new(ConfigErrors::EXIT_CODE, message));
+            }
+            is_chosen_from = !config.changed && served.len() < named.len() && all_named;
+        }
         Ok(Written { file, text, loaded, is_chosen_from })
     }
 

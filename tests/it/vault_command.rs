@@ -395,6 +395,32 @@ fn a_daemon_that_answers_nobody_is_not_said_to_be_none() {
 }
 
 #[test]
+fn what_the_configuration_says_of_a_vault_is_not_lost_while_the_file_is_away() {
+    let (place, _elsewhere, other) = place();
+    let folder = place.dir.path().join(".config/situated");
+    fs::create_dir_all(&folder).unwrap();
+    let (file, away) = (folder.join("config.toml"), folder.join("away"));
+    fs::write(&file, format!("[[vault]]\npath = {:?}\nprivate = [\"a.md\"]\n", place.vault)).unwrap();
+    let _daemon = start(&place);
+    let add: &[&str] = &["vault", "add", other.to_str().unwrap()];
+    let refuses = |what: &str| {
+        for arguments in [add, &["vault", "rename", "notes", "new"]] {
+            let (code, told) = said(&place, arguments);
+            assert!(code == 78 && told.contains(what), "{arguments:?}: {code} {told}");
+        }
+    };
+    fs::rename(&file, &away).unwrap();
+    refuses("is gone: put it back");
+    assert!(!file.exists());
+    // As a branch of the user's dotfiles for another machine.
+    fs::write(&file, "[search]\nlimit = 7\n").unwrap();
+    refuses("has changed");
+    fs::rename(&away, &file).unwrap();
+    well(&place, add);
+    assert!(fs::read_to_string(&file).unwrap().contains("private = [\"a.md\"]"));
+}
+
+#[test]
 #[cfg_attr(not(has_mount), ignore = "needs the right to mount")]
 fn a_daemon_does_not_start_itself_anew_on_a_full_disk() {
     let (place, _elsewhere, other) = place();
