@@ -346,3 +346,15 @@ fn on_a_full_disk_no_database_is_opened() {
     }
     assert!(is_whole(dir.path()));
 }
+
+/// A power cut may cost both the end of the database and the journal.
+#[test]
+fn a_database_that_ends_too_early_gives_the_journal_what_was_paid_for() {
+    let dir = tempfile::tempdir().unwrap();
+    drop(written(dir.path()));
+    let lock = fs::OpenOptions::new().read(true).write(true).open(dir.path().join(LOCK)).unwrap();
+    mark::write(&lock, mark::read(&lock) + 7);
+    fs::write(dir.path().join(JOURNAL), "").unwrap();
+    let opened = must_open(dir.path(), "no journal");
+    assert!(opened.quarantined.unwrap().1.starts_with("it ends at change"));
+}
