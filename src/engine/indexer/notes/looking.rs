@@ -232,17 +232,21 @@ impl NoteIndexer {
         self.was_read |= !is_refused(error);
         let engine = &self.actor.engine;
         // A new process may read the folder that is there now. Without room for one, the next look asks again.
-        let kept_from =
-            self.is_kept_from(error) && engine.control.ask_for_restart(&engine.config.load().data_dir).is_ok();
-        let why = if kept_from {
-            format!(
-                "vault `{vault}` was mounted anew, or another folder is in its place, and the kernel lets this process \
-                 read only what was there when it started: the daemon starts itself anew"
-            )
-        } else {
-            format!(
+        let anew = self.is_kept_from(error).then(|| engine.control.ask_for_restart(&engine.config.load().data_dir));
+        let why = match anew {
+            Some(asked) => {
+                let anew = asked.map_or_else(
+                    |error| format!("has to start itself anew, and cannot now: {error}"),
+                    |()| "starts itself anew".to_owned(),
+                );
+                format!(
+                    "vault `{vault}` was mounted anew, or another folder is in its place, and the kernel lets this process \
+                     read only what was there when it started: the daemon {anew}"
+                )
+            }
+            None => format!(
                 "vault `{vault}` cannot be read ({error}); its index is kept as it was and goes on when the vault is back"
-            )
+            ),
         };
         self.fail_parts(jobs, &why);
         self.fail_parts(&self.work.jobs_put_off(), &why);
