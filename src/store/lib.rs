@@ -101,7 +101,10 @@ fn advice(message: &str) -> &'static str {
             "; it has to be a file that this user may read and write, and no link out of the data folder"
         }
         () if message.contains("(os error 21)") => "; a folder stands where a file belongs: move it away",
-        () if message.contains("(os error 28)") => "; make room on the disk (`df` and `df -i` say what is used up)",
+        // sled passes it on in another form, too.
+        () if message.contains("(os error 28)") || message.contains("kind: StorageFull") => {
+            "; make room on the disk (`df` and `df -i` say what is used up)"
+        }
         () => "",
     }
 }

@@ -20,7 +20,7 @@ pub enum VaultError {
     #[error("the vault {} is not a folder; name the folder that holds the notes", .0.display())]
     NotAFolder(PathBuf),
     /// The folder cannot be listed.
-    #[error("the vault {} cannot be read ({error}); give your user the right to list and read it", .path.display())]
+    #[error("the vault {} cannot be read ({error}){}", .path.display(), remedy(error))]
     Unreadable {
         /// The vault's root.
         path: PathBuf,
@@ -46,6 +46,11 @@ pub enum VaultError {
         /// What the system said.
         error: String,
     },
+}
+
+/// What to do about a folder that cannot be listed, where the user's rights are the reason.
+fn remedy(error: &io::Error) -> &'static str {
+    if error.kind() == io::ErrorKind::PermissionDenied { "; give your user the right to list and read it" } else { "" }
 }
 
 impl VaultError {
