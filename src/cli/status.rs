@@ -142,13 +142,18 @@ fn rows(Report { status, cost, jobs }: &Report, now: i64) -> Rows {
     if status.contexts.provider == "none" {
         out.add("contexts", "off: passages are searched as they are");
     } else if is_free(&status.contexts.provider) {
-        out.add("contexts", &format!("{}, free", safe(&status.contextualizer)));
+        // Where no vault is served, nothing writes contexts or makes vectors.
+        if !status.contextualizer.is_empty() {
+            out.add("contexts", &format!("{}, free", safe(&status.contextualizer)));
+        }
     } else {
         let ContextStatus { provider, model, .. } = &status.contexts;
         out.add("contexts", &format!("{} {}", safe(provider), safe(model)));
         add_contexts(&status.contexts, now, out);
     }
-    out.add("vectors", &safe(&status.embedder));
+    if !status.embedder.is_empty() {
+        out.add("vectors", &safe(&status.embedder));
+    }
     add_embedding(&status.embedding, out);
     add_offers("", &status.contexts, OfferedWork::Vectors, out);
     add_offers("reranking", &status.contexts, OfferedWork::Reranking, out);

@@ -14,12 +14,13 @@ use super::print::{bold, bytes, counted, cyan, dim, printable, shown, typed};
 use super::session::{CliFailure, Session};
 use super::target::{self, served};
 use super::{confirm, exit, input, replace};
-use crate::daemon::config::{Config, ConfigErrors, Loaded, config_file, free_name, sample_file_of};
+use crate::daemon::config::{Config, ConfigErrors, Loaded, config_file, free_name, real_folder, sample_file_of};
 use context::settings::Provider;
 use protocol::contexts::StatsRequest;
 use protocol::daemon::{Problems, ReloadRequest, VaultInfo};
 use protocol::folders::home;
 use protocol::status::{Status, StatusRequest};
+use vault::root::look_at;
 use vault::settings::VaultConfig;
 
 /// How long a daemon may take to switch to other vaults: what runs in it may take as long as a search may.
@@ -76,7 +77,9 @@ impl Written {
         // A folder that is gone is a reason to remove its vault, not to leave it.
         let gone = |key: &str| {
             let vaults = &loaded.config.engine.vaults;
-            vaults.iter().any(|vault| key == format!("vault.{}.path", vault.name) && !vault.path.exists())
+            vaults.iter().any(|vault| {
+                key == format!("vault.{}.path", vault.name) && look_at(&vault.path, Path::metadata).is_err()
+            })
         };
         problems.retain(|problem| !problem.key.as_deref().is_some_and(gone));
         if text.is_some() && !problems.is_empty() {
@@ -85,12 +88,19 @@ impl Written {
                 format!("the configuration is wrong, so it is left as it is; mend it first\n{}", said.join("\n"));
             return Err(CliFailure::new(ConfigErrors::EXIT_CODE, message));
         }
-        let is_chosen_from = status.is_some_and(|status| {
-            let (named, served) = (&loaded.config.engine.vaults, &status.vaults);
-            !status.config.changed
-                && served.len() < named.len()
-                && served.iter().all(|vault| is_named(&vault.path, named))
-        });
+        let named = &loaded.config.engine.vaults;
+        let mut is_chosen_from = false;
+        if let Some(Status { config, vaults: served, .. }) = &status {
+            let all_named = served.iter().all(|vault| is_named(&vault.path, named));
+            // What the file that it read says of them, as of private notes, is known to nobody here.
+            if config.changed && !all_named {
+                let what =
+                    if text.is_none() { "is gone: put it back" } else { "has changed: `situated config reload`" };
+                let message = format!("{}, which the daemon has read, {what} first", shown(&file));
+                return Err(CliFailure::new(ConfigErrors::EXIT_CODE, message));
+            }
+            is_chosen_from = !config.changed && served.len() < named.len() && all_named;
+        }
         Ok(Written { file, text, loaded, is_chosen_from })
     }
 
@@ -152,7 +162,7 @@ fn add(path: &Path, name: Option<String>, yes: bool, session: &mut Session) -> R
     let folder = folder(path).map_err(CliFailure::usage)?;
     let name = name.map(|name| name.trim().to_owned());
     let served = served(session)?.unwrap_or_default();
-    let named = written.vaults().iter().find(|vault| vault.path.canonicalize().is_ok_and(|real| real == folder));
+    let named = written.vaults().iter().find(|vault| real_folder(&vault.path) == folder);
     if let Some(vault) = named.filter(|vault| name.as_ref().is_none_or(|name| *name == vault.name)) {
         let taken = served.iter().any(|served| served.name == vault.name);
         return session.done(

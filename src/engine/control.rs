@@ -1,6 +1,6 @@
 //! The process as a whole: how its supervisor is reached, and how it begins and ends.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
 use std::time::Instant;
@@ -69,10 +69,13 @@ impl Control {
         self.has_started.load(Ordering::Relaxed)
     }
 
-    /// Ends this process so that it is started again: only a new process can go on.
-    pub(super) fn ask_for_restart(&self) {
+    /// Ends this process so that it is started again: only a new process can go on. Not if that one would find no room
+    /// for its files in `data_dir`: this one answers searches, and can be asked again.
+    pub(super) fn ask_for_restart(&self, data_dir: &Path) -> std::io::Result<()> {
+        store::has_room(data_dir)?;
         self.wants_restart.store(true, Ordering::Relaxed);
         self.stopping.send_replace(true);
+        Ok(())
     }
 
     /// The supervisor died: the process ends.

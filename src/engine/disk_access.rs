@@ -86,7 +86,7 @@ impl DiskAccess {
     }
 
     /// For how long the thread has been busy with its present request.
-    fn busy_for(&self) -> Option<Duration> {
+    pub(super) fn busy_for(&self) -> Option<Duration> {
         let began = self.began.load(Ordering::Relaxed).checked_sub(1)?;
         Some(self.epoch.elapsed().saturating_sub(Duration::from_millis(began)))
     }

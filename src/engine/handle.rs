@@ -338,10 +338,14 @@ impl Handle {
         match (self.0.control.reload)() {
             Ok(config) => work::put_in_force(self, config).map(|()| Problems::default()),
             Err(NotTaken::Wrong(problems)) => Ok(Problems { problems, restarts: false }),
-            Err(NotTaken::NeedsRestart) => {
-                self.start_anew();
-                Ok(Problems { problems: Vec::new(), restarts: true })
-            }
+            Err(NotTaken::NeedsRestart) => Ok(match self.start_anew() {
+                Ok(()) => Problems { problems: Vec::new(), restarts: true },
+                Err(error) => {
+                    let message = format!("the daemon has to start itself anew for it, and cannot now: {error}");
+                    let problem = Problem { file: None, line: None, column: None, key: None, message };
+                    Problems { problems: vec![problem], restarts: false }
+                }
+            }),
         }
     }
 
@@ -358,8 +362,11 @@ impl Handle {
     }
 
     /// Stops the process, to be started anew: it lacks rights that a new one has.
-    pub fn start_anew(&self) {
-        self.0.control.ask_for_restart();
+    ///
+    /// # Errors
+    /// There is no room on the disk for a start.
+    pub fn start_anew(&self) -> std::io::Result<()> {
+        self.0.control.ask_for_restart(&self.0.config.load().data_dir)
     }
 
     /// Whether the process stops in order to be started again, by itself or by its service manager: only a new process

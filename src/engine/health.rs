@@ -19,6 +19,9 @@ pub(super) const SLOW_TO_OPEN: Duration = Duration::from_secs(10);
 /// The same for one turn of an indexer: `status` names a vault whose turn takes longer.
 const SLOW_TURN: Duration = Duration::from_secs(30);
 
+/// The same for a query's look at one file, which may be a document that has to be converted.
+const SLOW_LOOK: Duration = Duration::from_secs(5);
+
 impl Shared {
     /// Who writes the contexts of a generation.
     pub(super) fn runtime(&self, generation: &str) -> Arc<GenerationRuntime> {
@@ -99,18 +102,24 @@ impl Shared {
         problems
     }
 
-    /// Says that an indexer has been busy with one thing for long: as a rule its file system does not answer.
+    /// Says that an indexer, or a query's look at the disk, has been at one thing for long: as a rule the file system
+    /// does not answer.
     fn slowness(&self, vault: &VaultShared, report: &IndexerReport) -> Option<String> {
-        let took = Duration::from_millis(self.now_ms().saturating_sub(vault.turn()?));
-        let (name, seconds) = (&vault.name, took.as_secs());
+        let turn = vault.turn().map(|began| Duration::from_millis(self.now_ms().saturating_sub(began)));
+        let name = &vault.name;
         match report.stage {
-            Stage::Opening if took > SLOW_TO_OPEN => {
+            Stage::Opening => {
+                let seconds = turn.filter(|took| *took > SLOW_TO_OPEN)?.as_secs();
                 Some(format!("vault `{name}` has been opening for {seconds} s: does its file system answer?"))
             }
-            Stage::Open if took > SLOW_TURN => Some(format!(
-                "vault `{name}` has been at one thing for {seconds} s: does its file system answer? Other vaults go on"
-            )),
-            _ => None,
+            Stage::Open => {
+                let looks = || vault.disk.busy_for().filter(|took| *took > SLOW_LOOK);
+                let seconds = turn.filter(|took| *took > SLOW_TURN).or_else(looks)?.as_secs();
+                Some(format!(
+                    "vault `{name}` has been at one thing for {seconds} s: does its file system answer? Other vaults go on"
+                ))
+            }
+            Stage::Closed(_) => None,
         }
     }
 

@@ -1,6 +1,6 @@
 //! What an indexer and queries share of a vault: the indexer publishes, the others read.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -19,6 +19,7 @@ use note::VaultPath;
 use protocol::contexts::Offer;
 use protocol::status::VaultStatus;
 use vault::policy::Policy;
+use vault::root::look_at;
 use vault::settings::VaultConfig;
 
 /// The shared state of one generation of one vault.
@@ -74,6 +75,8 @@ struct Flags {
     unannounced: AtomicBool,
     /// Whether another generation answers for the vault. Only the supervisor sets it.
     inactive: AtomicBool,
+    /// Whether the vault's folder was not there, or did not answer, when this was made.
+    was_away: bool,
 }
 
 /// How far an indexer is.
@@ -139,7 +142,7 @@ impl VaultShared {
             published: before.map(|before| before.published.clone()).unwrap_or_default(),
             grep: Grep::new(&disk),
             disk: Arc::new(DiskAccess::new(disk)),
-            flags: Flags::default(),
+            flags: Flags { was_away: look_at(&vault.path, Path::metadata).is_err(), ..Flags::default() },
             graph: ArcSwapOption::new(before.and_then(|before| before.graph.load_full())),
             policy: ArcSwapOption::new(before.and_then(|before| before.policy.load_full())),
             attachments: before.map(|before| ArcSwap::new(before.attachments.load_full())).unwrap_or_default(),
@@ -193,6 +196,11 @@ impl VaultShared {
     /// Whether subscribers must be told that the answers have changed; after this call they count as told.
     pub(super) fn take_unannounced(&self) -> bool {
         self.flags.unannounced.swap(false, Ordering::Relaxed)
+    }
+
+    /// Whether the vault's folder was not there, or did not answer, when this was made.
+    pub(super) fn was_away(&self) -> bool {
+        self.flags.was_away
     }
 
     /// Whether another generation answers for the vault.

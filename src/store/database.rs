@@ -78,7 +78,9 @@ impl Store {
     pub fn drop_pages(&self) -> Result<bool, StoreError> {
         let cached = self.database.with(|trees| Ok(trees.cached_at_most())).map_err(|fault| self.fault(fault))?;
         let many = if machine::is_simulated() { FEW_PAGES } else { PAGES };
-        if cached < many || bytes_in(&self.dir.join(compact::SLED)) < many {
+        let is_small = cached < many || bytes_in(&self.dir.join(compact::SLED)) < many;
+        // Where there is no room, it could not be opened again.
+        if is_small || salvage::has_room(&self.dir).is_err() {
             return Ok(false);
         }
         self.vectors().let_go();

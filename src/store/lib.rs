@@ -65,6 +65,7 @@ pub use keep::ArchivedAll;
 pub use opening::{Opened, ReadInputs};
 pub use peek::{Looked, is_in_use, journaled, look, rehearse};
 pub use reclaim::Reclaimed;
+pub use salvage::has_room;
 pub use version::version;
 
 const JOURNAL: &str = "contexts.journal";
@@ -100,7 +101,10 @@ fn advice(message: &str) -> &'static str {
             "; it has to be a file that this user may read and write, and no link out of the data folder"
         }
         () if message.contains("(os error 21)") => "; a folder stands where a file belongs: move it away",
-        () if message.contains("(os error 28)") => "; make room on the disk",
+        // sled passes it on in another form, too.
+        () if message.contains("(os error 28)") || message.contains("kind: StorageFull") => {
+            "; make room on the disk (`df` and `df -i` say what is used up)"
+        }
         () => "",
     }
 }

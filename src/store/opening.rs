@@ -156,7 +156,7 @@ impl Store {
     pub fn scan(&self, room: &dyn Fn() -> bool, each: &mut dyn FnMut(EncodedNotes)) -> Result<(), StoreError> {
         self.vectors().read_inputs(room)?;
         let scanned = self.database.with(|trees| trees.scan(is_known(&self.journal), room, each));
-        match scanned.and_then(|scan| scan.reaching(self.expected)) {
+        match scanned.and_then(|scan| scan.reaching(self.expected).map(|()| scan)) {
             Ok(scan) => {
                 mark::write(&self.lock, self.expected);
                 compact::remove_old(&self.dir)?;
@@ -171,11 +171,9 @@ impl Store {
         }
     }
 
-    /// Takes the results of a scan: the counters, and contexts that only the database knows. The journal lacks them if
-    /// its entries were damaged, its file is gone, or its version did not say which note holds what.
+    /// Takes the results of a scan: the counters, and contexts that only the database knows.
     fn learn(&self, scan: Scan) -> Result<(), StoreError> {
-        self.journal.append(scan.unknown.iter().map(|(key, context)| (*key, context)))?;
-        self.journal.record(scan.held.iter().map(|(note, contexts)| held(note, contexts)).collect())?;
+        keep_unknown(&scan, &self.journal)?;
         *self.counters.lock() = scan.counters;
         sign(&self.dir);
         Ok(())
@@ -198,6 +196,14 @@ impl Store {
         }
         Ok(self.journal.len() as u64)
     }
+}
+
+/// Adds contexts to the journal that only the database knows. The journal lacks them if its entries were damaged, its file
+/// is gone, or its version did not say which note holds what.
+fn keep_unknown(scan: &Scan, journal: &Journal) -> Result<(), StoreError> {
+    journal.append(scan.unknown.iter().map(|(key, context)| (*key, context)))?;
+    journal.record(scan.held.iter().map(|(note, contexts)| held(note, contexts)).collect())?;
+    Ok(())
 }
 
 /// The journal's event for a note that holds contexts.
@@ -235,19 +241,30 @@ fn open_or_replace(
     // Two retries: the database from before a compaction may be damaged too.
     for _ in 0..3 {
         let expected = if sled.exists() { mark::read(lock) } else { 0 };
-        match Trees::open_scanned(&sled, expected, is_known(journal), room, &mut drop) {
-            Ok((trees, scan)) => {
-                mark::write(lock, expected);
-                compact::remove_old(dir)?;
-                return Ok((trees, scan, quarantined));
-            }
-            Err(Fault::Damaged(why)) => {
+        let fault = match Trees::open_scanned(&sled, 0, is_known(journal), room, &mut drop) {
+            Ok((trees, scan)) => match scan.reaching(expected) {
+                Ok(()) => {
+                    mark::write(lock, expected);
+                    compact::remove_old(dir)?;
+                    return Ok((trees, scan, quarantined));
+                }
+                Err(fault) => {
+                    // What was paid for before it ended can be read.
+                    keep_unknown(&scan, journal)?;
+                    salvage::drop_damaged(trees);
+                    fault
+                }
+            },
+            Err(fault) => fault,
+        };
+        match fault {
+            Fault::Damaged(why) => {
                 salvage::probe(dir)?;
                 quarantined = Some((salvage::move_aside(&sled)?, why));
                 compact::settle(dir)?;
                 salvage::sync_dir(dir)?;
             }
-            Err(fault) => return Err(fault.at(&sled)),
+            fault => return Err(fault.at(&sled)),
         }
     }
     let message = quarantined.map_or_else(String::new, |(_, why)| why);

@@ -187,16 +187,34 @@ pub(super) fn drop_damaged<T: Send + 'static>(value: T) {
     }
 }
 
-/// Checks that a megabyte can be written to `dir`. sled does not report a full disk clearly, and that must not make a
-/// store count as damaged.
+/// A file that is written to see whether there is room for it.
+const PROBE: &str = "probe.tmp";
+
+/// Checks that a megabyte can be written to `dir`, and reaches the disk. sled does not report a full disk clearly, and
+/// that must not make a store count as damaged.
 pub(super) fn probe(dir: &Path) -> Result<(), StoreError> {
-    let path = dir.join("probe.tmp");
-    let written = File::create(&path).and_then(|mut file| {
-        file.write_all(&vec![0x5A; 1 << 20])?;
-        file.sync_data()
+    let path = dir.join(PROBE);
+    write_probe(&path, File::sync_data).map_err(|error| StoreError::io(&path, &error))
+}
+
+/// The same without the wait for the disk, before sled opens a database in `dir`: where it finds no room, it leaves a
+/// segment half written over, and the database is damaged.
+///
+/// # Errors
+/// What the system says.
+pub fn has_room(dir: &Path) -> io::Result<()> {
+    write_probe(&dir.join(PROBE), |_| Ok(()))
+}
+
+fn write_probe(path: &Path, then: fn(&File) -> io::Result<()>) -> io::Result<()> {
+    /// A segment, and what sled writes beside it when it opens a database.
+    const NEEDED: usize = 1 << 20;
+    let written = File::create(path).and_then(|mut file| {
+        file.write_all(&vec![0x5A; NEEDED])?;
+        then(&file)
     });
-    let removed = fs::remove_file(&path);
-    written.and(removed).map_err(|error| StoreError::io(&path, &error))
+    let removed = fs::remove_file(path);
+    written.and(removed)
 }
 
 /// `<path>.damaged-<seconds since 1970>`, with a number behind it if that is taken.

@@ -102,12 +102,12 @@ pub(super) struct Scan {
 
 impl Scan {
     /// Fails if the scan ends before `expected`, the last change that is known to have been on the disk.
-    pub(super) fn reaching(self, expected: u64) -> Result<Self, Fault> {
+    pub(super) fn reaching(&self, expected: u64) -> Result<(), Fault> {
         let Counters { seq, .. } = self.counters;
         if seq < expected {
             return Err(Fault::Damaged(format!("it ends at change {seq}, {expected} had been on the disk")));
         }
-        Ok(self)
+        Ok(())
     }
 }
 
@@ -211,6 +211,8 @@ fn threads_can_be_had() -> Result<(), Fault> {
 impl Trees {
     /// Opens or creates the database in `path`.
     pub(super) fn open(path: &Path) -> Result<Self, Fault> {
+        let room = salvage::has_room(path.parent().unwrap_or(path));
+        room.map_err(|error| Fault::Environment(error.to_string()))?;
         let deadline = Instant::now() + Duration::from_secs(5);
         loop {
             match guarded(|| Self::open_once(path)) {
@@ -252,7 +254,7 @@ impl Trees {
         each: &mut dyn FnMut(EncodedNotes),
     ) -> Result<(Self, Scan), Fault> {
         let trees = Self::open(path)?;
-        match trees.scan(is_known, room, each).and_then(|scan| scan.reaching(expected)) {
+        match trees.scan(is_known, room, each).and_then(|scan| scan.reaching(expected).map(|()| scan)) {
             Ok(scan) => Ok((trees, scan)),
             Err(fault) => {
                 salvage::drop_damaged(trees);

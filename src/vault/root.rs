@@ -1,9 +1,12 @@
 //! The vault's folder itself: whether it is there, which one it is, and what file system it is on.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use platform::files::FileId;
 use thiserror::Error;
 
@@ -17,7 +20,7 @@ pub enum VaultError {
     #[error("the vault {} is not a folder; name the folder that holds the notes", .0.display())]
     NotAFolder(PathBuf),
     /// The folder cannot be listed.
-    #[error("the vault {} cannot be read ({error}); give your user the right to list and read it", .path.display())]
+    #[error("the vault {} cannot be read ({error}){}", .path.display(), remedy(error))]
     Unreadable {
         /// The vault's root.
         path: PathBuf,
@@ -43,6 +46,11 @@ pub enum VaultError {
         /// What the system said.
         error: String,
     },
+}
+
+/// What to do about a folder that cannot be listed, where the user's rights are the reason.
+fn remedy(error: &io::Error) -> &'static str {
+    if error.kind() == io::ErrorKind::PermissionDenied { "; give your user the right to list and read it" } else { "" }
 }
 
 impl VaultError {
@@ -74,6 +82,42 @@ pub fn root_id(root: &Path) -> Result<RootId, VaultError> {
     }
     let FileId { device, inode } = FileId::at(root).map_err(|error| VaultError::of_root(root, error))?;
     Ok(RootId { dev: device, ino: inode })
+}
+
+/// How long a look at a path may take that all vaults wait for.
+const ANSWERS_WITHIN: Duration = Duration::from_secs(1);
+
+/// Paths at which a look has taken longer than that, and goes on.
+static HANGING: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+
+/// What `look` finds at `path`, where a file system that hangs must keep nobody waiting: it looks on a thread of its own,
+/// which is waited for for a second, and not at all while an earlier look at the path hangs.
+///
+/// # Errors
+/// What the system says, or that the file system does not answer.
+pub fn look_at<T: Send + 'static>(
+    path: &Path,
+    look: impl FnOnce(&Path) -> io::Result<T> + Send + 'static,
+) -> io::Result<T> {
+    let hangs = || Err(io::Error::new(io::ErrorKind::TimedOut, "its file system does not answer"));
+    if HANGING.lock().contains(path) {
+        return hangs();
+    }
+    let (answer, answered) = mpsc::sync_channel(1);
+    let place = path.to_owned();
+    std::thread::Builder::new().name("look".to_owned()).spawn(move || {
+        let _ = answer.send(look(&place));
+        HANGING.lock().remove(&place);
+    })?;
+    if let Ok(found) = answered.recv_timeout(ANSWERS_WITHIN) {
+        return found;
+    }
+    let mut hanging = HANGING.lock();
+    // The thread takes the path out after it has answered.
+    answered.try_recv().unwrap_or_else(|_| {
+        hanging.insert(path.to_owned());
+        hangs()
+    })
 }
 
 /// Whether the modes of files let this process list the folder. If that fails all the same, something else forbids it,

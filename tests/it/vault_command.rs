@@ -13,6 +13,7 @@ use serde_json::Value;
 
 use crate::commands::{err, out};
 use crate::requests::by_words;
+use crate::small_disk::SmallDisk;
 use crate::support::{Daemon, Place};
 
 /// A place with a note, and another folder beside it, out of the daemon's reach, with one.
@@ -391,4 +392,48 @@ fn a_daemon_that_answers_nobody_is_not_said_to_be_none() {
     }
     let written = fs::read_to_string(place.dir.path().join("config.toml")).unwrap();
     assert!(!written.contains("Other"), "{written}");
+}
+
+#[test]
+fn what_the_configuration_says_of_a_vault_is_not_lost_while_the_file_is_away() {
+    let (place, _elsewhere, other) = place();
+    let folder = place.dir.path().join(".config/situated");
+    fs::create_dir_all(&folder).unwrap();
+    let (file, away) = (folder.join("config.toml"), folder.join("away"));
+    fs::write(&file, format!("[[vault]]\npath = {:?}\nprivate = [\"a.md\"]\n", place.vault)).unwrap();
+    let _daemon = start(&place);
+    let add: &[&str] = &["vault", "add", other.to_str().unwrap()];
+    let refuses = |what: &str| {
+        for arguments in [add, &["vault", "rename", "notes", "new"]] {
+            let (code, told) = said(&place, arguments);
+            assert!(code == 78 && told.contains(what), "{arguments:?}: {code} {told}");
+        }
+    };
+    fs::rename(&file, &away).unwrap();
+    refuses("is gone: put it back");
+    assert!(!file.exists());
+    // As a branch of the user's dotfiles for another machine.
+    fs::write(&file, "[search]\nlimit = 7\n").unwrap();
+    refuses("has changed");
+    fs::rename(&away, &file).unwrap();
+    well(&place, add);
+    assert!(fs::read_to_string(&file).unwrap().contains("private = [\"a.md\"]"));
+}
+
+#[test]
+#[cfg_attr(not(has_mount), ignore = "needs the right to mount")]
+fn a_daemon_does_not_start_itself_anew_on_a_full_disk() {
+    let (place, _elsewhere, other) = place();
+    let disk = SmallDisk::mount(&place.data(), "32m");
+    place.configure("");
+    let mut daemon = start(&place);
+    disk.fill();
+    let (code, told) = said(&place, &["vault", "add", other.to_str().unwrap()]);
+    assert!(code == 1 && told.contains("cannot now") && told.contains("No space left"), "{code} {told}");
+    assert_eq!((daemon.exited(), daemon.holding("apples")), (None, vec!["a.md".to_owned()]));
+    disk.make_room();
+    well(&place, &["vault", "add", other.to_str().unwrap()]);
+    daemon.connect_anew();
+    daemon.wait_holding("bananas", &["b.md"]);
+    assert_eq!(daemon.exited(), None, "it is the same process");
 }

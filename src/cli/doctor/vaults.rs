@@ -1,6 +1,7 @@
 //! What is gathered about each vault: its folder, its file system, what is left out, its store.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
@@ -8,7 +9,7 @@ use super::daemon::Daemon;
 use crate::daemon::config::Config;
 use store::Looked;
 use vault::policy::{Policy, is_conflict};
-use vault::root::needs_polling;
+use vault::root::{self, needs_polling};
 use vault::settings::VaultConfig;
 use vault::walk::{self, Skip};
 
@@ -86,7 +87,7 @@ fn look_at(vault: &VaultConfig, data_dir: &Path, daemon: &Daemon) -> VaultFacts 
         name: vault.name.clone(),
         path: vault.path.clone(),
         doubted: served.filter(|served| served.doubt.is_some()).map(|served| served.notes),
-        file_system: file_system(&vault.path),
+        file_system: root::look_at(&vault.path, |path| Ok(file_system(path))).ok().flatten(),
         poll: vault.poll,
         indexed: index.is_dir(),
         index_unreadable: index.try_exists().err().map(|error| error.to_string()),
@@ -97,6 +98,11 @@ fn look_at(vault: &VaultConfig, data_dir: &Path, daemon: &Daemon) -> VaultFacts 
         index,
         ..VaultFacts::default()
     };
+    let hangs = root::look_at(&vault.path, |path| path.read_dir().map(drop)).err();
+    if let Some(hangs) = hangs.filter(|error| error.kind() == io::ErrorKind::TimedOut) {
+        facts.unreadable = Some(hangs.to_string());
+        return facts;
+    }
     let walked = Policy::new(&vault.path, vault)
         .and_then(|policy| walk::walk(&vault.path, &policy, None, &AtomicBool::new(false)));
     let walk = match walked {

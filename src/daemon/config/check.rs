@@ -13,6 +13,7 @@ use index::search::rerank::RerankProvider;
 use note::chunk::ChunkConfig;
 use protocol::nearest::nearest;
 use provider::hub::ModelId;
+use vault::root::look_at;
 
 /// A problem for each relation that does not hold.
 pub(super) fn check(loaded: &Loaded) -> Vec<Problem> {
@@ -238,19 +239,21 @@ impl Check<'_> {
 
     fn vaults(&mut self) {
         let engine = &self.loaded.config.engine;
-        let serves = engine.vaults.iter().any(|vault| vault.path.is_dir());
         for vault in &engine.vaults {
             let path = vault.path.display();
-            let can_be_read = std::fs::metadata(&vault.path)
-                .and_then(|meta| if meta.is_dir() { std::fs::read_dir(&vault.path).map(|_| true) } else { Ok(false) });
+            let can_be_read =
+                look_at(
+                    &vault.path,
+                    |path| {
+                        if path.metadata()?.is_dir() { path.read_dir().map(|_| true) } else { Ok(false) }
+                    },
+                );
             let message = match can_be_read {
                 Ok(true) => continue,
                 Ok(false) => format!("{path} is not a folder; a vault is the folder that holds the notes"),
+                // It was read once, and goes on when it is back: a disk may be mounted later, or not answer for a while.
+                Err(_) if engine::vault_dir(&engine.data_dir, &vault.path).is_dir() => continue,
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                    // It was there once, and is served again when it is back; the others do not wait for it.
-                    if serves && engine::vault_dir(&engine.data_dir, &vault.path).is_dir() {
-                        continue;
-                    }
                     format!("there is no folder {path}; is it spelt right, and mounted?")
                 }
                 Err(error) => format!("the vault {path} cannot be read: {error}"),
@@ -375,7 +378,7 @@ fn real_path(path: &Path) -> PathBuf {
     let mut missing = Vec::new();
     let mut existing = path;
     loop {
-        if let Ok(real) = existing.canonicalize() {
+        if let Ok(real) = look_at(existing, Path::canonicalize) {
             return missing.iter().rev().fold(real, |path, part| path.join(part));
         }
         match (existing.parent(), existing.file_name()) {

@@ -29,6 +29,7 @@ use engine::settings::Settings;
 use note::{Private, VaultPath};
 use protocol::daemon::Problem;
 use provider::Whose;
+use vault::root::look_at;
 use vault::settings::VaultConfig;
 
 pub use layers::config_file;
@@ -296,10 +297,10 @@ impl fmt::Display for ConfigErrors {
     }
 }
 
-/// A vault's folder as it is compared: two spellings of one folder are one vault. A folder that is not there keeps its
-/// spelling.
+/// A vault's folder as it is compared: two spellings of one folder are one vault. A folder that is not there, or does
+/// not answer, keeps its spelling.
 pub fn real_folder(path: &Path) -> PathBuf {
-    path.canonicalize().or_else(|_| std::path::absolute(path)).unwrap_or_else(|_| path.to_path_buf())
+    look_at(path, Path::canonicalize).or_else(|_| std::path::absolute(path)).unwrap_or_else(|_| path.to_path_buf())
 }
 
 /// The name a vault has if the user gives none: that of its folder, without characters that a name may not have.

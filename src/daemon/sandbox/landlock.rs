@@ -20,6 +20,7 @@ use index::embed::settings::EmbedProvider;
 use index::search::rerank::RerankProvider;
 use provider::hub::located;
 use provider::models::Shelf;
+use vault::root::look_at;
 
 /// What every daemon reads of its system: libraries that resolving names loads, certificates, time zones, what the
 /// allocator and the count of processors ask the kernel. Not `/run`, `/home`, `/root`, `/var`, `/tmp`.
@@ -74,7 +75,7 @@ impl Rules {
         for vault in &config.engine.vaults {
             rules.reads.insert(vault.path.clone());
             // In a worktree or a submodule `.git` is a file that says where git's lock would be.
-            rules.reads.extend(vault.path.ancestors().map(|dir| dir.join(".git")).filter(|git| git.is_file()));
+            rules.reads.extend(vault.path.ancestors().map(|dir| dir.join(".git")).filter(|git| is_file(git)));
         }
         // The configuration's folder, because editors replace the file by a new one. And the folder of its target, if
         // it is a link.
@@ -103,11 +104,11 @@ impl Rules {
         rules
     }
 
-    /// The same without what is not there to be read. The kernel allows what there is, so what comes later needs a
-    /// restart, though it was named before.
+    /// The same without what is not there to be read, or does not answer. The kernel allows what there is, so what comes
+    /// later needs a restart, though it was named before.
     #[must_use]
     pub fn granted(mut self) -> Rules {
-        self.reads.retain(|path| path.exists());
+        self.reads.retain(|path| look_at(path, Path::metadata).is_ok());
         self
     }
 
@@ -296,6 +297,10 @@ fn unknown(abi: u32) -> &'static str {
 #[cfg(not(target_os = "linux"))]
 pub fn restrict(_rules: &Rules) -> Result<Sandbox, String> {
     Err("only Linux has Landlock".to_owned())
+}
+
+fn is_file(path: &Path) -> bool {
+    look_at(path, Path::metadata).is_ok_and(|meta| meta.is_file())
 }
 
 /// The folder of a model that is written as a path.

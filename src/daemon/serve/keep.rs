@@ -43,9 +43,10 @@ pub async fn keep(bound: Arc<Bound>, renewed: mpsc::Sender<Listener>, restarts: 
                 }
             }
             Err(error) => {
-                if let Some(handle) = restarts.as_ref().filter(|_| bound.is_kept_from(&error)) {
+                let anew = restarts.as_ref().filter(|_| bound.is_kept_from(&error));
+                if anew.is_some_and(|handle| handle.start_anew().is_ok()) {
                     tracing::warn!("the folder of the socket was made anew");
-                    return handle.start_anew();
+                    return;
                 }
                 if !told {
                     tracing::error!(%error, "the socket was removed and cannot be made anew: no client finds this daemon");

@@ -78,7 +78,13 @@ pub enum BindError {
 
 /// What to do about a refusal, as the end of a sentence, if the system's words do not say it.
 fn remedy(why: &io::Error) -> &'static str {
-    if why.kind() == io::ErrorKind::StorageFull { "; make room on that disk, then start the daemon again" } else { "" }
+    match why.kind() {
+        io::ErrorKind::StorageFull => "; make room on that disk, then start the daemon again",
+        io::ErrorKind::ReadOnlyFilesystem => {
+            "; copy the data folder to a disk that can be written, and name the copy with `--data-dir`"
+        }
+        _ => "",
+    }
 }
 
 impl BindError {

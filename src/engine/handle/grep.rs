@@ -13,7 +13,7 @@ use super::search::vaults::{folders, unknown};
 use super::search::{freshen, narrow};
 use super::{CallError, Cancel, Handle, VaultShared};
 use crate::decide::NotePipeline;
-use crate::disk_access::{Hangs, Pending};
+use crate::disk_access::{Hangs, Pending, TEXT_WITHIN};
 use converted::as_shown;
 use index::grep::{Case, Context, Ended, Matched, Pattern, Rules, Signature};
 use index::search;
@@ -75,7 +75,11 @@ pub(super) fn grep(engine: &Handle, request: &GrepRequest, cancel: &Cancel) -> R
     let mut found = Found { left: limit, ..Found::default() };
     found.answer.warnings.extend(left_out.into_iter().chain(unseen).chain(incomplete));
     for vault in &vaults {
-        search.vault(vault, &mut found)?;
+        match search.vault(vault, &mut found)? {
+            Err(Hangs) if vaults.len() == 1 => return Err(hanging(vault)),
+            Err(Hangs) => found.answer.warnings.push(hanging(vault).to_string()),
+            Ok(()) => {}
+        }
     }
     if found.answer.notes.is_empty() && !search.assistant {
         found.answer.warnings.extend(vaults.iter().filter_map(|vault| vault.without_notes()));
@@ -156,7 +160,8 @@ struct Candidate {
 type Texts = Vec<(Candidate, Result<FileText, ReadError>)>;
 
 impl Search<'_> {
-    fn vault(&self, vault: &Arc<VaultShared>, found: &mut Found) -> Result<(), CallError> {
+    /// Searches a vault, unless its file system does not answer.
+    fn vault(&self, vault: &Arc<VaultShared>, found: &mut Found) -> Result<Result<(), Hangs>, CallError> {
         let Served { snapshot, pipeline, hidden, .. } = Served::new(vault, self.assistant)?;
         let mut filter = self.filter.clone();
         filter.of_vault(&vault.name, true);
@@ -164,20 +169,32 @@ impl Search<'_> {
         let notes = filter.notes(&snapshot, self.cancel)?;
         found.answer.searched += notes.len() as u64;
         if found.is_over() {
-            return Ok(());
+            return Ok(Ok(()));
         }
         let candidate = |note: &NoteEntry| Candidate { no: note.no, path: note.path.clone(), state: note.stat };
         let mut candidates: Vec<Candidate> = notes.into_iter().map(candidate).collect();
         vault.grep.keep_possible(&self.pattern, &mut candidates, |note| (note.no, note.state));
         candidates.sort_unstable_by(|a, b| a.path.cmp(&b.path));
 
+        // The other vaults do not wait for one that hangs until the search is over.
+        if let Some(first) = candidates.first() {
+            let (root, path) = (vault.path.clone(), first.path.clone());
+            if vault.disk.ask(TEXT_WITHIN, move |disk| disk.stat(&root, &path).is_ok()).is_err() {
+                return Ok(Err(Hangs));
+            }
+        }
         let (candidate_count, mut gone) = (candidates.len(), 0);
         let mut reading = Reading::new(vault, candidates, pipeline.max_note_bytes);
-        while let Some(texts) = reading.next(self.until)? {
+        loop {
+            let texts = match reading.next(self.until) {
+                Ok(Some(texts)) => texts,
+                Ok(None) => break,
+                Err(Hangs) => return Ok(Err(Hangs)),
+            };
             self.cancel.check()?;
             for (candidate, read) in texts {
                 if found.is_over() {
-                    return Ok(());
+                    return Ok(Ok(()));
                 }
                 let FileText { bytes, stat: state, .. } = match read {
                     Ok(read) => read,
@@ -213,7 +230,7 @@ impl Search<'_> {
             let why = "no note that may match is there any more; `situated status` says whether the vault is";
             found.answer.warnings.push(format!("`{}`: {why}", vault.name));
         }
-        Ok(())
+        Ok(Ok(()))
     }
 
     /// The lines of a text that match, as many as are wanted; `None` if there are none.
@@ -288,9 +305,8 @@ impl<'a> Reading<'a> {
     }
 
     /// The next batch; `None` after the last one.
-    fn next(&mut self, until: Instant) -> Result<Option<Texts>, CallError> {
+    fn next(&mut self, until: Instant) -> Result<Option<Texts>, Hangs> {
         let vault = self.vault;
-        let hangs = |Hangs| hanging(vault);
         let within = until.saturating_duration_since(Instant::now()).max(Duration::from_millis(100));
         while self.ahead.len() < AHEAD {
             let batch = self.batch();
@@ -305,10 +321,10 @@ impl<'a> Reading<'a> {
                 };
                 batch.into_iter().map(read).collect::<Texts>()
             });
-            self.ahead.push_back(read.map_err(hangs)?);
+            self.ahead.push_back(read?);
             self.turn += 1;
         }
-        self.ahead.pop_front().map(|texts| texts.wait(within).map_err(hangs)).transpose()
+        self.ahead.pop_front().map(|texts| texts.wait(within)).transpose()
     }
 
     fn batch(&mut self) -> Vec<Candidate> {

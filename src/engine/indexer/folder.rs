@@ -12,7 +12,7 @@ use crate::embedding::served_table;
 use note::fingerprint::Fields;
 use provider::Embedder;
 use store::{ReadInputs, Store, StoreError};
-use vault::root::{RootId, root_id};
+use vault::root::{RootId, look_at, root_id};
 use vault::settings::VaultConfig;
 
 #[cfg(test)]
@@ -70,8 +70,8 @@ pub(super) fn write_root_id((dir, plain): (&Path, &Path), root: RootId, vault: &
 }
 
 fn remember(dir: &Path, vault: &Path) {
-    let Some(real) = vault.canonicalize().ok().filter(|real| dir.is_dir() && remembered(dir).as_ref() != Some(real))
-    else {
+    let real = look_at(vault, Path::canonicalize).ok();
+    let Some(real) = real.filter(|real| dir.is_dir() && remembered(dir).as_ref() != Some(real)) else {
         return;
     };
     if let Err(error) = std::fs::write(dir.join(FOLDER), real.as_os_str().as_encoded_bytes()) {

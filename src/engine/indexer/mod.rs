@@ -316,7 +316,7 @@ impl Indexer {
                 workers: Workers { reader, pool: pool.clone(), landed: Vec::new(), had_work: false },
                 commit: Committer::new(pipeline, index, shared.clone()),
                 failure: None,
-                was_read: false,
+                was_read: shared.was_away(),
                 changes: Vec::new(),
                 decisions: Vec::new(),
                 urgent: false,

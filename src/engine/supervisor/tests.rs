@@ -10,6 +10,7 @@ use crate::indexer::scan::{Findings, Look};
 use crate::testing::file_system;
 use note::{FileStat, VaultPath};
 use protocol::audience::Audience;
+use protocol::grep::GrepRequest;
 use protocol::jobs::{Job, JobState, Scope};
 use protocol::note::GetRequest;
 use protocol::search::{SearchAnswer, SearchRequest};
@@ -251,6 +252,16 @@ fn a_file_system_that_hangs_keeps_its_own_vault_alone() {
     let why = note("a").unwrap_err();
     assert!(matches!(&why, CallError::Storage(why) if why.contains("file system hangs")), "{why:?}");
     assert!(note("b").is_ok());
+    let grep = |vault: Option<&str>| {
+        let vault = vault.map(str::to_owned);
+        let request = GrepRequest { pattern: "and more".to_owned(), vault, ..GrepRequest::default() };
+        world.handle().grep(&request, &Cancel::new())
+    };
+    assert!(matches!(grep(Some("a")), Err(CallError::Storage(why)) if why.contains("file system hangs")));
+    let of_both = grep(None).unwrap();
+    assert_eq!(of_both.notes.iter().map(|note| &*note.vault).collect::<Vec<_>>(), ["b"]);
+    assert!(of_both.warnings.concat().contains("vault `a` does not answer"), "{:?}", of_both.warnings);
+    eventually("status says so", || world.problems().concat().contains("does its file system answer?"));
     let (stuck, free) = (world.sync(Some("a")), world.sync(Some("b")));
     assert_eq!(world.ended(free).state, JobState::Done);
     assert_eq!(world.handle().job(stuck).unwrap().state, JobState::Running);

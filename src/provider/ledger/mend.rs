@@ -123,11 +123,13 @@ fn judge(mut entries: Vec<Entry>, times: &HashMap<(String, u64), i64>, places: u
 
 fn say(mended: &Mended) {
     if mended.booked > 0 {
+        // That of a model of unknown price is in tokens alone.
+        let micro = Some(mended.booked_micro_dollars).filter(|micro| *micro > 0);
+        let estimate = micro.map_or_else(String::new, |micro| format!(", {}", dollars(micro)));
         tracing::warn!(
             calls = mended.booked,
             "calls were under way when the daemon ended, and may have been billed: they count as spent at their \
-             estimate, {}",
-            dollars(mended.booked_micro_dollars)
+             estimate{estimate}"
         );
     }
     if mended.returned > 0 {

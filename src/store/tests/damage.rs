@@ -325,3 +325,36 @@ fn what_a_newer_version_wrote_is_left_as_it_is() {
     assert_eq!(must_open(dir.path(), "newer").quarantined, None);
     assert_eq!(fs::read_to_string(dir.path().join(WRITTEN_BY)).unwrap().trim(), PROGRAM, "who opened it last");
 }
+
+/// Whatever opens a database asks for room first: sled that finds none in the middle of it damages the database.
+#[test]
+#[cfg(target_os = "linux")]
+fn on_a_full_disk_no_database_is_opened() {
+    let dir = tempfile::tempdir().unwrap();
+    drop(written(dir.path()));
+    let before = fs::read(dir.path().join("sled/db")).unwrap();
+    let unscanned =
+        || Store::open_unscanned(dir.path(), EMBEDDER, DIMENSIONS, &|| true, ReadInputs::AtOnce, || ()).err();
+    let opens: [&dyn Fn() -> Option<StoreError>; 3] =
+        [&|| Store::open(dir.path(), EMBEDDER, DIMENSIONS).err(), &unscanned, &|| compact(dir.path()).err()];
+    for (at, opens) in opens.iter().enumerate() {
+        // Whatever is written there finds no room.
+        std::os::unix::fs::symlink("/dev/full", dir.path().join("probe.tmp")).unwrap();
+        let said = opens().unwrap().to_string();
+        assert!(said.contains("make room on the disk") && said.matches("the store").count() == 1, "{at}: {said}");
+        assert!(fs::read(dir.path().join("sled/db")).unwrap() == before, "{at}: it was written to");
+    }
+    assert!(is_whole(dir.path()));
+}
+
+/// A power cut may cost both the end of the database and the journal.
+#[test]
+fn a_database_that_ends_too_early_gives_the_journal_what_was_paid_for() {
+    let dir = tempfile::tempdir().unwrap();
+    drop(written(dir.path()));
+    let lock = fs::OpenOptions::new().read(true).write(true).open(dir.path().join(LOCK)).unwrap();
+    mark::write(&lock, mark::read(&lock) + 7);
+    fs::write(dir.path().join(JOURNAL), "").unwrap();
+    let opened = must_open(dir.path(), "no journal");
+    assert!(opened.quarantined.unwrap().1.starts_with("it ends at change"));
+}

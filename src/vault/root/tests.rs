@@ -17,6 +17,21 @@ fn a_root_that_is_none_is_told() {
 }
 
 #[test]
+fn a_file_system_that_hangs_is_waited_for_once() {
+    let place = Path::new("hangs");
+    let (lift, hangs) = mpsc::channel::<()>();
+    assert_eq!(look_at(place, |_| Ok(1)).unwrap(), 1);
+    let kind = |found: io::Result<()>| found.unwrap_err().kind();
+    assert_eq!(kind(look_at(place, move |_| hangs.recv().map_err(io::Error::other))), io::ErrorKind::TimedOut);
+    assert_eq!(kind(look_at(place, |_| unreachable!("it would hang, too"))), io::ErrorKind::TimedOut);
+    drop(lift);
+    while HANGING.lock().contains(place) {
+        std::thread::yield_now();
+    }
+    assert_eq!(look_at(place, |_| Ok(2)).unwrap(), 2);
+}
+
+#[test]
 fn the_lock_of_git_is_seen_in_the_vault_around_it_and_in_a_worktree() {
     let dir = tempfile::tempdir().unwrap();
     let [repository, vault, tree] = ["repo", "repo/vault", "tree"].map(|name| dir.path().join(name));

@@ -228,34 +228,36 @@ impl NoteIndexer {
         // Whatever went with the vault may come back with it.
         self.freshness.forget_hinted(true);
         let vault = &self.actor.place.vault.name;
-        // The sandbox's rules do not allow a folder that comes later; a new process may read it.
-        self.was_read |= matches!(error, VaultError::Missing(_));
-        let kept_from = self.is_kept_from(error);
-        let why = if kept_from {
-            format!(
-                "vault `{vault}` was mounted anew, or another folder is in its place, and the kernel lets this process \
-                 read only what was there when it started: the daemon starts itself anew"
-            )
-        } else {
-            format!(
+        // The sandbox's rules do not allow a folder that comes later, or again; a new process may read it.
+        self.was_read |= !is_refused(error);
+        let engine = &self.actor.engine;
+        // A new process may read the folder that is there now. Without room for one, the next look asks again.
+        let anew = self.is_kept_from(error).then(|| engine.control.ask_for_restart(&engine.config.load().data_dir));
+        let why = match anew {
+            Some(asked) => {
+                let anew = asked.map_or_else(
+                    |error| format!("has to start itself anew, and cannot now: {error}"),
+                    |()| "starts itself anew".to_owned(),
+                );
+                format!(
+                    "vault `{vault}` was mounted anew, or another folder is in its place, and the kernel lets this process \
+                     read only what was there when it started: the daemon {anew}"
+                )
+            }
+            None => format!(
                 "vault `{vault}` cannot be read ({error}); its index is kept as it was and goes on when the vault is back"
-            )
+            ),
         };
         self.fail_parts(jobs, &why);
         self.fail_parts(&self.work.jobs_put_off(), &why);
         self.work.settle_put_off(|_| true);
         self.guard.unreadable(why, machine::now());
-        if kept_from {
-            // A new process may read the folder that is there now.
-            self.actor.engine.control.ask_for_restart();
-        }
     }
 
     /// Whether the [`sandbox`] keeps this process from reading the vault: its rules allow the folder that was there at
     /// the start. The same folder, mounted anew, is another one to the kernel.
     fn is_kept_from(&self, error: &VaultError) -> bool {
-        let VaultError::Unreadable { error, .. } = error else { return false };
-        error.kind() == std::io::ErrorKind::PermissionDenied
+        is_refused(error)
             && sandbox::is_held()
             // Otherwise a new process might read it no better, and would be started for ever.
             && self.was_read
@@ -346,4 +348,9 @@ fn is_converted(task: &Task) -> bool {
 
 fn task(touched: Touched) -> Task {
     Task { moved_from: touched.moved_from, again: false, ..Task::again(touched.path) }
+}
+
+/// Whether the system says that this process may not read the vault.
+fn is_refused(error: &VaultError) -> bool {
+    matches!(error, VaultError::Unreadable { error, .. } if error.kind() == std::io::ErrorKind::PermissionDenied)
 }
