@@ -9,7 +9,7 @@ mod names;
 mod otherwise;
 
 use std::collections::HashSet;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use unicode_normalization::UnicodeNormalization;
 
@@ -71,11 +71,14 @@ pub(super) struct Links {
     names: Names<Bearer>,
     /// Normalised target, and its last component → the notes that link to it.
     mentions: Names<NoteNo>,
+    /// See [`Links::text_first`].
+    text_first: OnceLock<bool>,
 }
 
 impl Links {
     /// Brings in a note's names and links.
     pub(super) fn add(&mut self, note: &NoteEntry) {
+        self.text_first.take();
         for (kind, name) in names(note) {
             self.names.add(self.keys.of(&name), Bearer::new(kind, note.no));
         }
@@ -86,6 +89,7 @@ impl Links {
 
     /// Takes a note's names and links out; `note` must be what was added.
     pub(super) fn remove(&mut self, note: &NoteEntry) {
+        self.text_first.take();
         for (_, name) in names(note) {
             self.names.take(self.keys.of(&name), note.no);
         }
@@ -108,6 +112,7 @@ impl Links {
             keys: NameKeys::restored(bytes)?,
             names: Names::restored(bytes)?,
             mentions: Names::restored(bytes)?,
+            text_first: OnceLock::new(),
         };
         bytes.is_empty().then_some(links)
     }
@@ -122,9 +127,31 @@ impl Links {
         self.resolve_side(notes, mention, from).map(|(_, no)| no)
     }
 
-    /// The note that a mention names, and which of its sides names it. If both sides name a note, the first wins, as in
-    /// Obsidian, unless it is only a title or alias and the second side is a path or file name: Obsidian itself writes
-    /// no titles there, and vaults whose links begin with their text always do.
+    /// Whether the vault writes `[[text|target]]` rather than `[[target|text]]`, as Obsidian does: by the side of its links
+    /// that names a note, or names it better, by path or file name rather than title or alias; each link counts once.
+    /// Otherwise one to a note that has been renamed, `[[Ann Lee|Ann]]`, would lead to whatever its text names.
+    pub(super) fn text_first(&self, notes: &NoteTable) -> bool {
+        *self.text_first.get_or_init(|| {
+            let (mut seen, mut lead) = (HashSet::new(), 0_i32);
+            for (note, mention) in notes.iter().flat_map(|note| note.links().map(move |mention| (note, mention))) {
+                let (first, Some(second)) = sides(mention) else { continue };
+                if seen.insert(mention) {
+                    let fit = |side| match self.named(notes, side, &note.path) {
+                        Some((rank, _)) if rank < TITLE => 2,
+                        named => i32::from(named.is_some()),
+                    };
+                    lead += (fit(second) - fit(first)).signum();
+                }
+                if lead.abs() >= CLEAR_LEAD {
+                    break;
+                }
+            }
+            lead > 0
+        })
+    }
+
+    /// The note that a mention names, and which of its sides names it. The second side counts only where links begin with
+    /// their text, and if both sides name a note, only if it is a path or file name and the first a title or alias.
     pub(super) fn resolve_side(&self, notes: &NoteTable, mention: &str, from: &VaultPath) -> Option<(Side, NoteNo)> {
         let (target, other) = sides(mention);
         let first = self.named(notes, target, from);
@@ -132,7 +159,7 @@ impl Links {
             return first.map(|(_, no)| (Side::First, no));
         };
         let second = self.named(notes, other, from).filter(|(rank, _)| first.is_none() || *rank < TITLE);
-        let second = second.map(|(_, no)| (Side::Second, no));
+        let second = second.filter(|_| self.text_first(notes)).map(|(_, no)| (Side::Second, no));
         second.or_else(|| first.map(|(_, no)| (Side::First, no)))
     }
 
@@ -304,6 +331,9 @@ const LOCAL: u8 = 1;
 const TITLE: u8 = 3;
 /// The rank of an id.
 const ID: u8 = TITLE + 2;
+
+/// By so many links one side of the bar is ahead where the others need not be looked at; see [`Links::text_first`].
+const CLEAR_LEAD: i32 = 200;
 
 /// Endings of files that notes link to and that are not notes, besides those of attachments. A target that merely contains
 /// a dot (`v1.2`, `Node.js`) may well be a note that is still to be written.

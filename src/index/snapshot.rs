@@ -552,7 +552,8 @@ impl Snapshot {
     /// The graph of the snapshot's links, without measures; `None` if `go_on` said no.
     pub fn graph(&self, go_on: GoOn<'_>) -> Option<Graph> {
         let notes: Vec<&NoteEntry> = self.tables.notes.iter().map(|note| &**note).collect();
-        Graph::new(self.seq, &notes, |mention, from| self.resolve_side(mention, from), go_on)
+        let text_first = self.tables.links.text_first(&self.tables.notes);
+        Graph::new(self.seq, &notes, |mention, from| self.resolve(mention, from), text_first, go_on)
     }
 }
 

@@ -264,7 +264,7 @@ fn a_note_may_be_named_by_any_link_to_it() {
         ("v/a.b.md", "x\n"),
         ("org/a.org", ":PROPERTIES:\n:ID: 8a31f0c2-9d5e-4b77-a111-222233334444\n:END:\n* Head\nx\n"),
         ("pages/Block.md", &format!("- one\n- two\n  id:: {uuid}\n")),
-        ("202403151230 Zettel.md", "x\n"),
+        ("202403151230 Zettel.md", "[[our language|lang.rust]]\n"),
     ]);
     let mut daemon = place.start();
     let root = place.vault.to_str().unwrap().to_owned();

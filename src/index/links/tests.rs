@@ -251,6 +251,29 @@ fn either_side_of_a_bar_may_name_the_note() {
 }
 
 #[test]
+fn a_dead_link_does_not_lead_to_what_its_text_names() {
+    let from = VaultPath::parse("x.md").unwrap();
+    for (others, expected, linking) in [
+        (&["Meeting\nthat one", "Ann\nmy aunt"][..], None, &[5][..]),
+        (&["Meeting\nthat one"], None, &[]),
+        (&["who\nAnn"], Some((Side::Second, 1)), &[3, 4, 5]),
+    ] {
+        let (mut notes, mut links) = vault(&[
+            ("Ann.md", "Ann", &[], &[]),
+            ("Meeting.md", "Meeting", &[], &[]),
+            ("One.md", "The one", &[], &["Ann Lee\nAnn", "Meeting\nthe meeting"]),
+            ("Two.md", "Two", &[], &["Ann Lee\nAnn", "Old Meeting\nMeeting"]),
+            ("Three.md", "Three", &[], others),
+        ]);
+        assert_eq!(links.resolve_side(&notes, "Ann Lee\nAnn", &from), expected, "{others:?}");
+        assert_eq!(backlinks(&links, &notes, 1), linking, "{others:?}");
+        // Without the other links the two that name a note by their text are ahead.
+        links.remove(&notes.remove(5).unwrap());
+        assert_eq!(links.resolve_side(&notes, "Ann Lee\nAnn", &from), Some((Side::Second, 1)));
+    }
+}
+
+#[test]
 fn what_a_user_means_by_a_name() {
     let (notes, links) = vault(&[
         ("Plan.md", "The Plan", &["scheme"], &[]),
