@@ -9,6 +9,7 @@ mod names;
 mod otherwise;
 
 use std::collections::HashSet;
+use std::iter::successors;
 use std::sync::{Arc, OnceLock};
 
 use unicode_normalization::UnicodeNormalization;
@@ -301,26 +302,26 @@ impl Links {
         bearers.into_iter().flat_map(of_note).collect()
     }
 
-    /// The other notes that link to note `no`, in order of number, without those that were still to be found when `cancel`
-    /// was raised.
-    pub(super) fn backlinks(&self, notes: &NoteTable, no: NoteNo, cancel: &Cancel) -> Vec<NoteNo> {
-        let Some(note) = notes.get(no) else {
-            return Vec::new();
+    /// The notes that link to another one that is among `wanted`, in order of number, without those that were still to be
+    /// found when `cancel` was raised.
+    pub(super) fn linking(&self, notes: &NoteTable, wanted: &[NoteNo], cancel: &Cancel) -> Vec<NoteNo> {
+        let of_note = |note| {
+            let names = names(note).filter(|(kind, _)| *kind != Kind::FirstWord).map(|(_, name)| name);
+            names.chain(otherwise::mentions(note))
         };
-        let mut linking: Vec<NoteNo> = names(note)
-            .filter(|(kind, _)| *kind != Kind::FirstWord)
-            .map(|(_, name)| name)
-            .chain(otherwise::mentions(note))
-            .flat_map(|name| self.mentions.all(self.keys.of(&name)))
-            .collect();
+        // A thousand notes may be called `index`: what links to the name is looked up once for all of them.
+        let names: HashSet<String> =
+            wanted.iter().filter_map(|no| notes.get(*no)).flat_map(|note| of_note(note)).collect();
+        let mut linking: Vec<NoteNo> = names.iter().flat_map(|name| self.mentions.all(self.keys.of(name))).collect();
         linking.sort_unstable();
         linking.dedup();
-        let links_to_it =
-            |other: &NoteEntry| other.links().any(|link| self.resolve(notes, link, &other.path) == Some(no));
+        let wanted: HashSet<NoteNo> = wanted.iter().copied().collect();
+        let links_to_one = |note: &NoteEntry| {
+            let mut targets = note.links().filter_map(|link| self.resolve(notes, link, &note.path));
+            targets.any(|to| to != note.no && wanted.contains(&to))
+        };
         // A note may have thousands of links, and a hub is named by as many notes.
-        linking.retain(|&other| {
-            other != no && !cancel.is_cancelled() && notes.get(other).is_some_and(|other| links_to_it(other))
-        });
+        linking.retain(|&other| !cancel.is_cancelled() && notes.get(other).is_some_and(|other| links_to_one(other)));
         linking
     }
 }
@@ -412,12 +413,13 @@ impl<'a> Target<'a> {
         // A target with an extension is a Markdown link, which is relative to its note; one without is a
         // wikilink, which is relative to the vault.
         let (root_rank, local_rank) = if self.whole == self.stem { (0, 1) } else { (1, 0) };
-        let written = self.whole == self.stem || path == self.whole || path.ends_with(&format!("/{}", self.whole));
+        let ends = |path: &str, end: &str| path.strip_suffix(end).is_some_and(|before| before.ends_with('/'));
+        let written = self.whole == self.stem || path == self.whole || ends(path, &self.whole);
         if is(&self.whole) {
             Some(root_rank)
         } else if local {
             Some(local_rank)
-        } else if !self.relative && written && (bare.ends_with(&format!("/{}", self.stem))) {
+        } else if !self.relative && written && ends(bare, &self.stem) {
             Some(2)
         } else {
             None
@@ -500,7 +502,8 @@ fn names(note: &NoteEntry) -> impl Iterator<Item = (Kind, String)> {
 /// title or alias.
 fn mentions(note: &NoteEntry) -> impl Iterator<Item = String> {
     let targets = note.links().map(|mention| sides(mention)).flat_map(|(target, other)| [Some(target), other]);
-    targets.flatten().flat_map(|target| {
+    let targets = targets.flatten().flat_map(|target| successors(Some(target), |target| otherwise::bare(target)));
+    targets.flat_map(|target| {
         let whole = key(target);
         let stem = without_extension(&whole).to_owned();
         let last = match last(&stem) {
@@ -508,17 +511,19 @@ fn mentions(note: &NoteEntry) -> impl Iterator<Item = String> {
             "" | "." | ".." => place(target, &note.path).unwrap_or_default(),
             name => name.to_owned(),
         };
-        let mut all = vec![otherwise::day(target).unwrap_or_default(), whole, stem, last];
+        let hyphened = otherwise::hyphened(&last).unwrap_or_default();
+        let mut all = vec![otherwise::day(target).unwrap_or_default(), whole, stem, last, hyphened];
         all.dedup();
         all.into_iter().filter(|name| !name.is_empty())
     })
 }
 
-/// The last component of the path that a target is, seen from the note at `from`, as a file's stem.
+/// The last component of the path that a target is, seen from the note at `from`, as a file's stem; a slash for the vault
+/// itself.
 fn place(target: &str, from: &VaultPath) -> Option<String> {
-    let target = Target::new(target, from)?;
-    let path = target.local.as_deref().unwrap_or(&target.whole);
-    Some(last(without_extension(path)).to_owned())
+    let folder = if target.starts_with('/') { "" } else { from.folder() };
+    let path = join(&key(folder), &key(target))?;
+    Some(if path.is_empty() { "/" } else { last(without_extension(&path)) }.to_owned())
 }
 
 #[cfg(test)]

@@ -535,7 +535,12 @@ impl Snapshot {
 
     /// Notes that link to this one, without those that were still to be found when `cancel` was raised.
     pub fn backlinks(&self, no: NoteNo, cancel: &Cancel) -> Vec<NoteNo> {
-        self.tables.links.backlinks(&self.tables.notes, no, cancel)
+        self.linking(&[no], cancel)
+    }
+
+    /// Notes that link to another one of these, in the same way.
+    pub fn linking(&self, wanted: &[NoteNo], cancel: &Cancel) -> Vec<NoteNo> {
+        self.tables.links.linking(&self.tables.notes, wanted, cancel)
     }
 
     /// The notes with this file name, title or alias, in order of number.
