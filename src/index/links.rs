@@ -336,6 +336,9 @@ const ID: u8 = TITLE + 2;
 /// By so many links one side of the bar is ahead where the others need not be looked at; see [`Links::text_first`].
 const CLEAR_LEAD: i32 = 200;
 
+/// Folders at the root of a disk in lower case, of Unix and macOS: what begins so is a path on the disk.
+const OF_DISKS: &str = "etc home media mnt opt private root srv tmp users usr var volumes";
+
 /// Endings of files that notes link to and that are not notes, besides those of attachments. A target that merely contains
 /// a dot (`v1.2`, `Node.js`) may well be a note that is still to be written.
 const FILES: &str = " png jpg jpeg gif svg webp avif bmp ico heic tif tiff pdf mp3 m4a wav ogg flac 3gp mp4 m4v mov mkv \
@@ -357,8 +360,15 @@ pub(super) fn is_file(mention: &str) -> bool {
 }
 
 /// The normalised place of a target that names no note: two targets that are written differently may mean the same
-/// place. `None` if it lies outside of the vault, or is the path of one of these normalised `folders`.
+/// place. `None` if it lies outside of the vault, as a path on the disk does, or is the path of one of these normalised
+/// `folders`.
 pub(super) fn missing(target: &str, from: &VaultPath, folders: &HashSet<String>) -> Option<String> {
+    let whole = key(target);
+    let first = whole.strip_prefix('/').and_then(|path| Some(path.split_once('/')?.0));
+    let is_outside = |first| OF_DISKS.split(' ').any(|folder| folder == first) && !folders.contains(first);
+    if whole.starts_with("~/") || first.is_some_and(is_outside) {
+        return None;
+    }
     let is_path = target.contains('/');
     let target = Target::new(target, from)?;
     let whole = target.whole.trim_end_matches('/');

@@ -19,9 +19,9 @@ pub struct Unresolved {
 pub(super) struct Missing<'a>(Vec<(&'a str, &'a NoteEntry)>);
 
 impl<'a> Missing<'a> {
-    /// A mention that names none.
+    /// A mention that names none. A tag need not have a page.
     pub(super) fn push(&mut self, mention: &'a str, note: &'a NoteEntry) {
-        if !links::is_file(mention) {
+        if !links::is_file(mention) && !mention.starts_with('#') {
             self.0.push((mention, note));
         }
     }

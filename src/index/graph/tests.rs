@@ -77,14 +77,14 @@ fn what_is_linked_and_not_there_is_kept() {
         ),
         named(2, "a/Two.md", &["later", "../../out.md", "../b/c", "c/"]),
         named(3, "Three.md", &["LATER", "Node.js", "./b", "b/c/", "/B", "b/d"]),
-        named(4, "b/c/Four.md", &[]),
+        named(4, "b/c/Four.md", &["~/x.md", "/etc/hosts.org", "/Users/u/x.md", "#later"]),
     ];
     let resolve = |target: &str, _: &VaultPath| (target == "Two").then_some(2);
     let graph = Graph::new(1, &notes.iter().collect::<Vec<_>>(), resolve, false, &mut always).unwrap();
     assert_eq!(
         missing(&graph),
         [("Later", &[1, 2, 3][..]), ("Node.js", &[3]), ("b", &[1]), ("b/d", &[3]), ("c/", &[2]), ("v1.2", &[1])],
-        "neither a picture nor a folder nor what lies outside is a note; two spellings of one name are one"
+        "neither a picture, a folder, a tag nor what lies outside is a note; two spellings of one name are one"
     );
     assert!(Graph::new(1, &notes.iter().collect::<Vec<_>>(), resolve, false, &mut || false).is_none());
 }

@@ -76,10 +76,11 @@ pub(super) fn mentions(note: &NoteEntry) -> impl Iterator<Item = String> {
     [spaced, folder].into_iter().flatten()
 }
 
-/// A target without the vault that it names, or the mark behind it of a part of a note that is not named.
+/// A target without the vault that it names, without the mark of a tag before it, or of a part of a note behind it that is
+/// not named.
 pub(super) fn bare(target: &str) -> Option<&str> {
     let in_vault = target.strip_prefix(IN_VAULT).and_then(|place| Some(place.split_once('/')?.1));
-    in_vault.or_else(|| target.strip_suffix('#'))
+    in_vault.or_else(|| target.strip_suffix('#')).or_else(|| target.strip_prefix('#'))
 }
 
 /// A name with hyphens for its blanks, if it has any.

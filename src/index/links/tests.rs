@@ -121,6 +121,7 @@ fn pages_of_logseq_are_known_by_their_names() {
         assert_eq!(links.meant(&notes, name, &|_| false), [expected], "{name}");
     }
     let from = VaultPath::parse("pages/x.md").unwrap();
+    assert_eq!(links.resolve(&notes, "#Projects/alpha", &from), Some(1), "a tag");
     for day in ["2026-03-05", "Thursday, 05.03.2026", "2026/03/05", "5th March 2026", "20260305"] {
         assert_eq!(links.resolve(&notes, day, &from), Some(4), "{day}");
     }
@@ -279,7 +280,7 @@ fn a_dead_link_does_not_lead_to_what_its_text_names() {
 
 /// A target in any of the forms that notes have: a path to or a name of some note, or of none.
 fn target() -> impl Strategy<Value = String> {
-    let folder = select(vec!["", "", "", "./", "../", "/", "a/", "../a/", "a/b/", "g h/", "dendron://a/"]);
+    let folder = select(vec!["", "", "", "./", "../", "/", "a/", "../a/", "a/b/", "g h/", "#", "dendron://a/"]);
     let name = select(vec![
         "index",
         "README",
