@@ -329,7 +329,8 @@ fn with_id(note: &Note, id: &str) -> Option<usize> {
     if before < note.text.len() { headings.checked_sub(1) } else { None }
 }
 
-/// The block that an id at `at` names: what it stands in, of a list the item; alone, it names the block before it.
+/// The block that an id at `at` names: what it stands in, of a list the item with what is indented below it; alone, it names
+/// the block before it.
 fn block_of(note: &Note, at: usize) -> Range<usize> {
     let Some(no) = note.blocks.iter().position(|block| block.span.contains(&at)) else { return at..at };
     let text = |block: &Block| note.text[block.span.clone()].trim();
@@ -338,7 +339,9 @@ fn block_of(note: &Note, at: usize) -> Range<usize> {
         _ if note.blocks[no].kind == BlockKind::List => {
             let Block { cuts, span, .. } = &note.blocks[no];
             let start = cuts.iter().copied().rfind(|cut| *cut <= at).unwrap_or(span.start);
-            start..cuts.iter().copied().find(|cut| *cut > at).unwrap_or(span.end)
+            let indent = |line: usize| note.text[line..].bytes().take_while(|b| matches!(b, b' ' | b'\t')).count();
+            let is_next = |cut: &usize| *cut > at && indent(*cut) <= indent(start);
+            start..cuts.iter().copied().find(is_next).unwrap_or(span.end)
         }
         _ => note.blocks[no].span.clone(),
     };

@@ -145,6 +145,12 @@ fn a_block_is_all_that_its_id_names() {
     ] {
         assert_eq!(part_of(&note, part), Some(lines), "{part}");
     }
+    let text =
+        "- parent ^p\n  - child\n    - grandchild ^g\n  - other\n\n    more\n- next\n\n1. a ^a\n\t- deep\n2. b\n";
+    let note = note::parse(&VaultPath::parse("N.md").unwrap(), text.as_bytes(), &NoteRules::default());
+    for (part, lines) in [("^p", (1, 6)), ("^g", (3, 3)), ("^a", (9, 10))] {
+        assert_eq!(part_of(&note, part), Some(lines), "{part}");
+    }
 }
 
 #[test]
