@@ -280,6 +280,7 @@ fn a_note_may_be_named_by_any_link_to_it() {
         ("[[dendron://v/a.b]]", "v/a.b.md", 1),
         ("[[file:org/a.org::*Head][x]]", "org/a.org", 4),
         (&format!("[[file:{root}/org/a.org]]"), "org/a.org", 1),
+        (&format!("{root}/Plan.md#Dates"), "Plan.md", 5),
         ("[[id:8a31f0c2-9d5e-4b77-a111-222233334444][t]]", "org/a.org", 1),
         (&format!("(({uuid}))"), "pages/Block.md", 2),
         ("[[202403151230]]", "202403151230 Zettel.md", 1),

@@ -39,6 +39,10 @@ impl Named {
         Named { vault: vault.clone(), path, lines: None, also_in: Vec::new() }
     }
 
+    fn is_indexed(&self) -> bool {
+        self.vault.snapshot().is_some_and(|snapshot| snapshot.note_at(&self.path).is_some())
+    }
+
     /// What to say if other vaults have a note at this path, too.
     pub(super) fn doubt(&self) -> Option<String> {
         let others: Vec<String> = self.also_in.iter().map(|name| format!("`{name}`")).collect();
@@ -52,8 +56,12 @@ impl Named {
 /// # Errors
 /// No note has the name, or several do; the error says which there are.
 pub(super) fn note(vaults: &[Arc<VaultShared>], typed: &str, audience: Audience) -> Result<Named, CallError> {
+    // What stands behind `#` in a path on the disk may be part of the name or a part of the note.
+    let there = |name: &str| -> Result<Option<Named>, CallError> {
+        Ok(by_path(vaults, name, audience)?.filter(|named| !name.contains('#') || named.is_indexed()))
+    };
     // A path is taken literally, with its blanks.
-    if let Some(named) = by_path(vaults, typed, audience)? {
+    if let Some(named) = there(typed)? {
         return Ok(named);
     }
     let link = note::link(typed.trim());
@@ -65,7 +73,7 @@ pub(super) fn note(vaults: &[Arc<VaultShared>], typed: &str, audience: Audience)
         // A title may have a slash too, but none leads out of the vault.
         parse_path(name)?;
     }
-    if let Some(named) = by_path(vaults, name, audience)? {
+    if let Some(named) = there(name)? {
         return Ok(named);
     }
     if let Some(named) = by_name(vaults, name, audience)? {
@@ -78,7 +86,7 @@ pub(super) fn note(vaults: &[Arc<VaultShared>], typed: &str, audience: Audience)
             Some(whole) => Some(whole),
             None => by_name(vaults, name, audience)?,
         };
-        if let Some(whole) = whole {
+        if let Some(whole) = whole.filter(Named::is_indexed) {
             let gone = || unknown(vaults, typed, audience);
             let lines = Some(lines_of(&whole, part, audience, gone)?);
             return Ok(Named { lines, ..whole });
@@ -87,7 +95,7 @@ pub(super) fn note(vaults: &[Arc<VaultShared>], typed: &str, audience: Audience)
     // A path that the vault's policy takes for a note may be new, or gone; reading it says what else is wrong.
     match VaultPath::parse(name).zip(vaults.first()) {
         Some((path, vault)) if may_be_note(vault, &path) => Ok(Named::new(vault, path)),
-        _ => Err(unknown(vaults, typed, audience)),
+        _ => by_path(vaults, name, audience)?.ok_or_else(|| unknown(vaults, typed, audience)),
     }
 }
 
