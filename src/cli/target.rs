@@ -110,6 +110,9 @@ impl Served {
         }
         let on_disk = self.here.join(what);
         if !on_disk.exists() {
+            if let Some(scope) = self.part(what) {
+                return scope;
+            }
             if let Some((vault, path)) = self.as_in_answers(what) {
                 return Scope { vault: Some(vault.to_owned()), path: Some(as_printed(Path::new(path))) };
             }
@@ -119,6 +122,15 @@ impl Served {
             }
         }
         self.on_disk(&on_disk).unwrap_or_else(|| in_vault(as_printed(what)))
+    }
+
+    /// The place in a vault of a part of a note on the disk, `NOTE#HEADING` or `NOTE^BLOCK`.
+    fn part(&self, what: &Path) -> Option<Scope> {
+        let text = what.to_str()?;
+        let mut parted = text.match_indices(['#', '^']).map(|(at, _)| text.split_at(at));
+        let (note, part) = parted.find(|(note, _)| self.here.join(note).is_file())?;
+        let Scope { vault, path } = self.on_disk(&self.here.join(note))?;
+        Some(Scope { vault, path: path.map(|path| path + part) })
     }
 
     /// Whether a path is there, from here or in a vault.

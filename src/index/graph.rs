@@ -12,7 +12,6 @@ mod tests;
 
 use std::collections::HashMap;
 
-use super::links::Side;
 use super::{NoteEntry, NoteNo};
 use missing::Missing;
 use note::VaultPath;
@@ -89,18 +88,20 @@ pub struct Graph {
 }
 
 impl Graph {
-    /// The graph of `notes`, which are in order of number. `resolve` resolves a mention (of a linking note), and says by
-    /// which of its sides; it must depend only on the mention and the linking note's folder. `None` if `go_on` said no.
+    /// The graph of `notes`, which are in order of number. `resolve` resolves a mention (of a linking note); it must depend
+    /// only on the mention and the linking note's folder. `text_first` says whether links with a bar begin with their text.
+    /// `None` if `go_on` said no.
     pub(super) fn new(
         seq: u64,
         notes: &[&NoteEntry],
-        resolve: impl Fn(&str, &VaultPath) -> Option<(Side, NoteNo)>,
+        resolve: impl Fn(&str, &VaultPath) -> Option<NoteNo>,
+        text_first: bool,
         go_on: GoOn<'_>,
     ) -> Option<Self> {
         let numbers: Vec<NoteNo> = notes.iter().map(|note| note.no).collect();
         let mut pairs: Vec<(u32, u32)> = Vec::new();
         // Each mention is resolved once per folder: its meaning depends on nothing else.
-        let mut known: HashMap<(&str, &str), Option<(Side, u32)>> = HashMap::new();
+        let mut known: HashMap<(&str, &str), Option<u32>> = HashMap::new();
         let mut missing = Missing::default();
         for (from, note) in notes.iter().enumerate() {
             if from % SLICE == 0 && !go_on() {
@@ -109,14 +110,13 @@ impl Graph {
             let begin = pairs.len();
             for mention in note.links() {
                 let node = *known.entry((mention, note.path.folder())).or_insert_with(|| {
-                    let (side, no) = resolve(mention, &note.path)?;
-                    numbers.binary_search(&no).ok().map(|node| (side, node as u32))
+                    let no = resolve(mention, &note.path)?;
+                    numbers.binary_search(&no).ok().map(|node| node as u32)
                 });
-                let Some((side, node)) = node else {
+                let Some(node) = node else {
                     missing.push(mention, note);
                     continue;
                 };
-                missing.resolved(mention, side);
                 pairs.extend((node as usize != from).then_some((from as u32, node)));
             }
             pairs[begin..].sort_unstable();
@@ -130,7 +130,7 @@ impl Graph {
             notes: numbers,
             links: Rows::of(n, &pairs),
             backlinks: Rows::of(n, &back),
-            unresolved: missing.targets(notes),
+            unresolved: missing.targets(notes, text_first),
             measures: Measures::default(),
         })
     }

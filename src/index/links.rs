@@ -9,7 +9,8 @@ mod names;
 mod otherwise;
 
 use std::collections::HashSet;
-use std::sync::Arc;
+use std::iter::successors;
+use std::sync::{Arc, OnceLock};
 
 use unicode_normalization::UnicodeNormalization;
 
@@ -71,11 +72,14 @@ pub(super) struct Links {
     names: Names<Bearer>,
     /// Normalised target, and its last component → the notes that link to it.
     mentions: Names<NoteNo>,
+    /// See [`Links::text_first`].
+    text_first: OnceLock<bool>,
 }
 
 impl Links {
     /// Brings in a note's names and links.
     pub(super) fn add(&mut self, note: &NoteEntry) {
+        self.text_first.take();
         for (kind, name) in names(note) {
             self.names.add(self.keys.of(&name), Bearer::new(kind, note.no));
         }
@@ -86,6 +90,7 @@ impl Links {
 
     /// Takes a note's names and links out; `note` must be what was added.
     pub(super) fn remove(&mut self, note: &NoteEntry) {
+        self.text_first.take();
         for (_, name) in names(note) {
             self.names.take(self.keys.of(&name), note.no);
         }
@@ -108,6 +113,7 @@ impl Links {
             keys: NameKeys::restored(bytes)?,
             names: Names::restored(bytes)?,
             mentions: Names::restored(bytes)?,
+            text_first: OnceLock::new(),
         };
         bytes.is_empty().then_some(links)
     }
@@ -122,9 +128,31 @@ impl Links {
         self.resolve_side(notes, mention, from).map(|(_, no)| no)
     }
 
-    /// The note that a mention names, and which of its sides names it. If both sides name a note, the first wins, as in
-    /// Obsidian, unless it is only a title or alias and the second side is a path or file name: Obsidian itself writes
-    /// no titles there, and vaults whose links begin with their text always do.
+    /// Whether the vault writes `[[text|target]]` rather than `[[target|text]]`, as Obsidian does: by the side of its links
+    /// that names a note, or names it better, by path or file name rather than title or alias; each link counts once.
+    /// Otherwise one to a note that has been renamed, `[[Ann Lee|Ann]]`, would lead to whatever its text names.
+    pub(super) fn text_first(&self, notes: &NoteTable) -> bool {
+        *self.text_first.get_or_init(|| {
+            let (mut seen, mut lead) = (HashSet::new(), 0_i32);
+            for (note, mention) in notes.iter().flat_map(|note| note.links().map(move |mention| (note, mention))) {
+                let (first, Some(second)) = sides(mention) else { continue };
+                if seen.insert(mention) {
+                    let fit = |side| match self.named(notes, side, &note.path) {
+                        Some((rank, _)) if rank < TITLE => 2,
+                        named => i32::from(named.is_some()),
+                    };
+                    lead += (fit(second) - fit(first)).signum();
+                }
+                if lead.abs() >= CLEAR_LEAD {
+                    break;
+                }
+            }
+            lead > 0
+        })
+    }
+
+    /// The note that a mention names, and which of its sides names it. The second side counts only where links begin with
+    /// their text, and if both sides name a note, only if it is a path or file name and the first a title or alias.
     pub(super) fn resolve_side(&self, notes: &NoteTable, mention: &str, from: &VaultPath) -> Option<(Side, NoteNo)> {
         let (target, other) = sides(mention);
         let first = self.named(notes, target, from);
@@ -132,7 +160,7 @@ impl Links {
             return first.map(|(_, no)| (Side::First, no));
         };
         let second = self.named(notes, other, from).filter(|(rank, _)| first.is_none() || *rank < TITLE);
-        let second = second.map(|(_, no)| (Side::Second, no));
+        let second = second.filter(|_| self.text_first(notes)).map(|(_, no)| (Side::Second, no));
         second.or_else(|| first.map(|(_, no)| (Side::First, no)))
     }
 
@@ -274,26 +302,26 @@ impl Links {
         bearers.into_iter().flat_map(of_note).collect()
     }
 
-    /// The other notes that link to note `no`, in order of number, without those that were still to be found when `cancel`
-    /// was raised.
-    pub(super) fn backlinks(&self, notes: &NoteTable, no: NoteNo, cancel: &Cancel) -> Vec<NoteNo> {
-        let Some(note) = notes.get(no) else {
-            return Vec::new();
+    /// The notes that link to another one that is among `wanted`, in order of number, without those that were still to be
+    /// found when `cancel` was raised.
+    pub(super) fn linking(&self, notes: &NoteTable, wanted: &[NoteNo], cancel: &Cancel) -> Vec<NoteNo> {
+        let of_note = |note| {
+            let names = names(note).filter(|(kind, _)| *kind != Kind::FirstWord).map(|(_, name)| name);
+            names.chain(otherwise::mentions(note))
         };
-        let mut linking: Vec<NoteNo> = names(note)
-            .filter(|(kind, _)| *kind != Kind::FirstWord)
-            .map(|(_, name)| name)
-            .chain(otherwise::mentions(note))
-            .flat_map(|name| self.mentions.all(self.keys.of(&name)))
-            .collect();
+        // A thousand notes may be called `index`: what links to the name is looked up once for all of them.
+        let names: HashSet<String> =
+            wanted.iter().filter_map(|no| notes.get(*no)).flat_map(|note| of_note(note)).collect();
+        let mut linking: Vec<NoteNo> = names.iter().flat_map(|name| self.mentions.all(self.keys.of(name))).collect();
         linking.sort_unstable();
         linking.dedup();
-        let links_to_it =
-            |other: &NoteEntry| other.links().any(|link| self.resolve(notes, link, &other.path) == Some(no));
+        let wanted: HashSet<NoteNo> = wanted.iter().copied().collect();
+        let links_to_one = |note: &NoteEntry| {
+            let mut targets = note.links().filter_map(|link| self.resolve(notes, link, &note.path));
+            targets.any(|to| to != note.no && wanted.contains(&to))
+        };
         // A note may have thousands of links, and a hub is named by as many notes.
-        linking.retain(|&other| {
-            other != no && !cancel.is_cancelled() && notes.get(other).is_some_and(|other| links_to_it(other))
-        });
+        linking.retain(|&other| !cancel.is_cancelled() && notes.get(other).is_some_and(|other| links_to_one(other)));
         linking
     }
 }
@@ -304,6 +332,12 @@ const LOCAL: u8 = 1;
 const TITLE: u8 = 3;
 /// The rank of an id.
 const ID: u8 = TITLE + 2;
+
+/// By so many links one side of the bar is ahead where the others need not be looked at; see [`Links::text_first`].
+const CLEAR_LEAD: i32 = 200;
+
+/// Folders at the root of a disk in lower case, of Unix and macOS: what begins so is a path on the disk.
+const OF_DISKS: &str = "etc home media mnt opt private root srv tmp users usr var volumes";
 
 /// Endings of files that notes link to and that are not notes, besides those of attachments. A target that merely contains
 /// a dot (`v1.2`, `Node.js`) may well be a note that is still to be written.
@@ -326,8 +360,15 @@ pub(super) fn is_file(mention: &str) -> bool {
 }
 
 /// The normalised place of a target that names no note: two targets that are written differently may mean the same
-/// place. `None` if it lies outside of the vault, or is the path of one of these normalised `folders`.
+/// place. `None` if it lies outside of the vault, as a path on the disk does, or is the path of one of these normalised
+/// `folders`.
 pub(super) fn missing(target: &str, from: &VaultPath, folders: &HashSet<String>) -> Option<String> {
+    let whole = key(target);
+    let first = whole.strip_prefix('/').and_then(|path| Some(path.split_once('/')?.0));
+    let is_outside = |first| OF_DISKS.split(' ').any(|folder| folder == first) && !folders.contains(first);
+    if whole.starts_with("~/") || first.is_some_and(is_outside) {
+        return None;
+    }
     let is_path = target.contains('/');
     let target = Target::new(target, from)?;
     let whole = target.whole.trim_end_matches('/');
@@ -382,12 +423,13 @@ impl<'a> Target<'a> {
         // A target with an extension is a Markdown link, which is relative to its note; one without is a
         // wikilink, which is relative to the vault.
         let (root_rank, local_rank) = if self.whole == self.stem { (0, 1) } else { (1, 0) };
-        let written = self.whole == self.stem || path == self.whole || path.ends_with(&format!("/{}", self.whole));
+        let ends = |path: &str, end: &str| path.strip_suffix(end).is_some_and(|before| before.ends_with('/'));
+        let written = self.whole == self.stem || path == self.whole || ends(path, &self.whole);
         if is(&self.whole) {
             Some(root_rank)
         } else if local {
             Some(local_rank)
-        } else if !self.relative && written && (bare.ends_with(&format!("/{}", self.stem))) {
+        } else if !self.relative && written && ends(bare, &self.stem) {
             Some(2)
         } else {
             None
@@ -470,7 +512,8 @@ fn names(note: &NoteEntry) -> impl Iterator<Item = (Kind, String)> {
 /// title or alias.
 fn mentions(note: &NoteEntry) -> impl Iterator<Item = String> {
     let targets = note.links().map(|mention| sides(mention)).flat_map(|(target, other)| [Some(target), other]);
-    targets.flatten().flat_map(|target| {
+    let targets = targets.flatten().flat_map(|target| successors(Some(target), |target| otherwise::bare(target)));
+    targets.flat_map(|target| {
         let whole = key(target);
         let stem = without_extension(&whole).to_owned();
         let last = match last(&stem) {
@@ -478,17 +521,19 @@ fn mentions(note: &NoteEntry) -> impl Iterator<Item = String> {
             "" | "." | ".." => place(target, &note.path).unwrap_or_default(),
             name => name.to_owned(),
         };
-        let mut all = vec![otherwise::day(target).unwrap_or_default(), whole, stem, last];
+        let hyphened = otherwise::hyphened(&last).unwrap_or_default();
+        let mut all = vec![otherwise::day(target).unwrap_or_default(), whole, stem, last, hyphened];
         all.dedup();
         all.into_iter().filter(|name| !name.is_empty())
     })
 }
 
-/// The last component of the path that a target is, seen from the note at `from`, as a file's stem.
+/// The last component of the path that a target is, seen from the note at `from`, as a file's stem; a slash for the vault
+/// itself.
 fn place(target: &str, from: &VaultPath) -> Option<String> {
-    let target = Target::new(target, from)?;
-    let path = target.local.as_deref().unwrap_or(&target.whole);
-    Some(last(without_extension(path)).to_owned())
+    let folder = if target.starts_with('/') { "" } else { from.folder() };
+    let path = join(&key(folder), &key(target))?;
+    Some(if path.is_empty() { "/" } else { last(without_extension(&path)) }.to_owned())
 }
 
 #[cfg(test)]

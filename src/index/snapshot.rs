@@ -535,7 +535,12 @@ impl Snapshot {
 
     /// Notes that link to this one, without those that were still to be found when `cancel` was raised.
     pub fn backlinks(&self, no: NoteNo, cancel: &Cancel) -> Vec<NoteNo> {
-        self.tables.links.backlinks(&self.tables.notes, no, cancel)
+        self.linking(&[no], cancel)
+    }
+
+    /// Notes that link to another one of these, in the same way.
+    pub fn linking(&self, wanted: &[NoteNo], cancel: &Cancel) -> Vec<NoteNo> {
+        self.tables.links.linking(&self.tables.notes, wanted, cancel)
     }
 
     /// The notes with this file name, title or alias, in order of number.
@@ -552,7 +557,8 @@ impl Snapshot {
     /// The graph of the snapshot's links, without measures; `None` if `go_on` said no.
     pub fn graph(&self, go_on: GoOn<'_>) -> Option<Graph> {
         let notes: Vec<&NoteEntry> = self.tables.notes.iter().map(|note| &**note).collect();
-        Graph::new(self.seq, &notes, |mention, from| self.resolve_side(mention, from), go_on)
+        let text_first = self.tables.links.text_first(&self.tables.notes);
+        Graph::new(self.seq, &notes, |mention, from| self.resolve(mention, from), text_first, go_on)
     }
 }
 

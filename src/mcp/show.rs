@@ -5,7 +5,7 @@
 use std::fmt::Write as _;
 use std::ops::RangeInclusive;
 
-use super::results::{Answered, FoundPassage, NoteLines, Omitted, RecentNotes, TRUST};
+use super::results::{Answered, FoundPassage, Linked, NoteLines, Omitted, RecentNotes, TRUST};
 
 /// What stands before text of notes.
 const MARK: &str = "   | ";
@@ -64,19 +64,28 @@ pub(super) fn found(
     for (n, (hit, snippet)) in (1..).zip(hits.iter().zip(snippets)) {
         let FoundPassage { vault, path, line, end_line, match_line, score, .. } = hit;
         let place = place(vault, path, *line..=*end_line, *match_line);
-        let _ = writeln!(out, "\n{n}. {place} (score {score:.2})");
+        let linked = if hit.linked == Some(true) { ", linked" } else { "" };
+        let _ = writeln!(out, "\n{n}. {place} (score {score:.2}{linked})");
         let stale = if hit.stale { " (changed since it was indexed)" } else { "" };
         let headings = std::iter::once(&hit.title).chain(hit.heading_path.iter().filter(|h| **h != hit.title));
         quoted(&mut out, &format!("{}{stale}", headings.cloned().collect::<Vec<_>>().join(" > ")));
         if n > whole {
             quoted(&mut out, &super::size::cut(snippet, PASSAGE));
-            continue;
+        } else {
+            if let Some(context) = &hit.context {
+                quoted(&mut out, context);
+            }
+            out.push('\n');
+            quoted(&mut out, &hit.content);
         }
-        if let Some(context) = &hit.context {
-            quoted(&mut out, context);
+        for (heading, linked) in [("It links to:", &hit.metadata.links), ("These link to it:", &hit.metadata.backlinks)]
+        {
+            let Some(Linked { count, notes }) = linked else { continue };
+            let more = (*count as usize).saturating_sub(notes.len());
+            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+            let _ = writeln!(out, "{heading}{}", if *count == 0 { " none" } else { "" });
+            quoted(&mut out, &format!("{}{more}", notes.join(", ")));
         }
-        out.push('\n');
-        quoted(&mut out, &hit.content);
     }
     if !files.is_empty() {
         out.push_str("\nFiles without text whose names match:\n");

@@ -232,6 +232,8 @@ pub struct NoteRules {
     pub journals: Option<String>,
     /// Whether Markdown comments are read as text.
     pub comments: bool,
+    /// Whether Logseq keeps the vault: there a tag is a link to the page of its name.
+    pub logseq: bool,
 }
 
 impl NoteRules {
@@ -241,7 +243,8 @@ impl NoteRules {
         let periodic = self.periodic.iter().map(|one| format!(" {}:{}/{}", one.kind, one.folder, one.written));
         let comments = if self.comments { " comments" } else { "" };
         let journals = self.journals.iter().map(|format| format!(" journals:{format}"));
-        READING.to_owned() + comments + &folders.chain(periodic).chain(journals).collect::<String>()
+        let logseq = if self.logseq { " logseq" } else { "" };
+        READING.to_owned() + comments + logseq + &folders.chain(periodic).chain(journals).collect::<String>()
     }
 }
 
@@ -258,7 +261,8 @@ impl NoteRules {
 /// reStructuredText; ids of blocks in lines of their own alone. 13: front matter in TOML and JSON; such as cannot be read
 /// is not embedded; links with colons, days in linked properties, titles below comments and imports, what callouts,
 /// admonitions and tabs hold, and nothing of what Logseq, Excalidraw and web pages keep for programs. 14: long lines are
-/// cut between words; paragraphs above rows of dashes in plain text.
+/// cut between words; paragraphs above rows of dashes in plain text; paths from the root of a repository or of Obsidian's
+/// vault above the vault.
 const READING: &str = "notes/14";
 
 /// The warning about a note that is private because its front matter cannot be read.

@@ -32,6 +32,7 @@ pub fn rules(vault: &VaultConfig, read: impl Fn(&VaultPath) -> Option<Vec<u8>>) 
     let text = |path: &str| String::from_utf8(read(&VaultPath::parse(path)?)?).ok();
     let [core, plugin] = PERIODIC_SETTINGS.map(text);
     let (periodic, problems) = periodic(core.as_deref(), plugin.as_deref());
-    let journals = text(LOGSEQ_SETTINGS).and_then(|settings| journals(&settings));
-    (NoteRules { periodic, journals, ..vault.rules.clone() }, problems)
+    let settings = text(LOGSEQ_SETTINGS);
+    let journals = settings.as_deref().and_then(journals);
+    (NoteRules { periodic, journals, logseq: settings.is_some(), ..vault.rules.clone() }, problems)
 }

@@ -37,6 +37,18 @@ fn what_is_meant() {
     assert_eq!(said(&scope("Plan.md:12", &notes.join("Projects"))), (Some("work"), Some("Projects/Plan.md")));
     assert_eq!(said(&scope(notes.to_str().unwrap(), Path::new("/"))), (Some("work"), None));
     assert_eq!(said(&served(&notes).path(Path::new("a.md"), Some("v"))), (Some("v"), Some("a.md")));
+
+    std::fs::write(notes.join("Notes/C# x.md"), "x").unwrap();
+    for (what, path) in [
+        ("./Deep.md#One", "Notes/Deep.md#One"),
+        ("../Projects/Plan.md#One", "Projects/Plan.md#One"),
+        ("Deep.md^id", "Notes/Deep.md^id"),
+        ("C# x.md", "Notes/C# x.md"),
+        ("C# x.md#Use of C#", "Notes/C# x.md#Use of C#"),
+    ] {
+        assert_eq!(said(&scope(what, &notes.join("Notes"))), (Some("work"), Some(path)), "{what}");
+    }
+    assert_eq!(said(&scope("Plan.md#One", &notes.join("Notes"))), (None, Some("Plan.md#One")), "a name");
 }
 
 #[test]

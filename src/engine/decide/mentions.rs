@@ -1,20 +1,30 @@
 //! What the links of a note mention, as it is stored.
 
+use std::cell::LazyCell;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use note::Link;
+use note::{Link, LinkKind, Note};
 
-/// What links between notes mention ([`Link::mention`]), each once. `root` is the vault's: a link to a file in it by its
-/// path on the disk mentions its path from there.
-pub(super) fn mentions(links: &[Link], root: &Path) -> Vec<String> {
+/// What marks the root from which a link in a vault that is a part of something larger may be written.
+const ROOTS: [&str; 2] = [".obsidian", ".git"];
+
+/// What links between notes mention ([`Link::mention`]), each once; with `tags` also what its tags do. `root` is the
+/// vault's: a link to a file in it by its path on the disk mentions its path from there.
+pub(super) fn mentions(note: &Note, tags: bool, root: &Path) -> Vec<String> {
     let mut seen = HashSet::new();
-    let mention = |link: &Link| within(link, root, protocol::folders::home).or_else(|| link.mention());
-    links.iter().filter_map(mention).filter(|mention| seen.insert(mention.clone())).collect()
+    let real = LazyCell::new(|| root.canonicalize().ok());
+    let home = protocol::folders::home;
+    let of_file = |file: String| within(&file, root, home).or_else(|| within(&file, real.as_deref()?, home));
+    let of_root = |link: &Link| Link { target: below(link, root, Path::exists)?, ..link.clone() }.mention();
+    let mention = |link: &Link| link.file().and_then(of_file).or_else(|| of_root(link)).or_else(|| link.mention());
+    let tags = note.tags.iter().filter(|_| tags).map(|tag| format!("#{tag}"));
+    let mentions = note.links.iter().filter_map(mention).chain(tags);
+    mentions.filter(|mention| seen.insert(mention.clone())).collect()
 }
 
-fn within(link: &Link, root: &Path, home: impl FnOnce() -> Option<PathBuf>) -> Option<String> {
-    let file = link.file()?;
+/// The path from the vault's root of the file that a path on the disk names.
+fn within(file: &str, root: &Path, home: impl FnOnce() -> Option<PathBuf>) -> Option<String> {
     let file = match file.strip_prefix("~/") {
         Some(below) => home()?.join(below),
         None => PathBuf::from(file),
@@ -23,8 +33,23 @@ fn within(link: &Link, root: &Path, home: impl FnOnce() -> Option<PathBuf>) -> O
     (!below.is_empty()).then(|| format!("/{}", below.join("/")))
 }
 
+/// The path from the vault's root of what a link names from the root of the repository, or of Obsidian's vault, that the
+/// vault is a part of.
+fn below(link: &Link, root: &Path, exists: impl Fn(&Path) -> bool) -> Option<String> {
+    let path =
+        link.target.strip_prefix('/').or_else(|| (link.kind == LinkKind::Wiki).then_some(link.target.as_str()))?;
+    let is_own = || path.split('/').next().is_some_and(|first| exists(&root.join(first)));
+    root.ancestors().skip(1).find_map(|above| {
+        let rest = Path::new(path).strip_prefix(root.strip_prefix(above).ok()?).ok()?.to_str()?;
+        let is_root = || ROOTS.iter().any(|mark| exists(&above.join(mark)));
+        (!rest.is_empty() && is_root() && !is_own()).then(|| format!("/{rest}"))
+    })
+}
+
 #[cfg(test)]
 mod tests {
+    use note::{NoteRules, VaultPath};
+
     use super::*;
 
     #[test]
@@ -40,8 +65,45 @@ mod tests {
             ("[x](/home/u/Notes2/a.md)", None),
             ("[x](https://a.b/home/u/Notes/a.md)", None),
         ] {
-            let link = note::link(text).unwrap();
-            assert_eq!(within(&link, Path::new("/home/u/Notes"), home).as_deref(), expected, "{text}");
+            let file = note::link(text).unwrap().file();
+            let place = file.and_then(|file| within(&file, Path::new("/home/u/Notes"), home));
+            assert_eq!(place.as_deref(), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn what_is_named_from_a_root_above_is_mentioned_from_the_vault() {
+        let there = ["/r/.git", "/r/p/docs/own", "/home/u/.obsidian"].map(Path::new);
+        for (root, text, expected) in [
+            ("/r/p/docs", "[x](/p/docs/sub/a.md)", Some("/sub/a.md")),
+            ("/r/p/docs", "[x](p/docs/a.md)", None),
+            ("/r/p/docs", "[x](/docs/a.md)", None),
+            ("/r/p/docs", "[x](/p/docs)", None),
+            ("/r/p/docs", "[x](/p/other/a.md)", None),
+            ("/r/docs", "[[docs/a|text]]", Some("/a")),
+            ("/r/p/docs/own", "[x](/own/a.md)", None),
+            ("/home/u/Work", "[[Work/Projects/Plan]]", Some("/Projects/Plan")),
+            ("/home/u/Work", "[[Workshop/Plan]]", None),
+            ("/home/v/Work", "[[Work/Projects/Plan]]", None),
+        ] {
+            let link = note::link(text).unwrap();
+            assert_eq!(below(&link, Path::new(root), |path| there.contains(&path)).as_deref(), expected, "{text}");
+        }
+        let own = note::link("[[own/a]]").unwrap();
+        assert_eq!(below(&own, Path::new("/r/own"), |path| there.contains(&path) || path.ends_with("own/own")), None);
+    }
+
+    #[test]
+    fn each_is_mentioned_once() {
+        let dir = tempfile::tempdir().unwrap();
+        let (real, root) = (dir.path().join("real"), dir.path().join("link"));
+        std::fs::create_dir(&real).unwrap();
+        #[cfg(unix)]
+        std::os::unix::fs::symlink(&real, &root).unwrap();
+        let real = real.canonicalize().unwrap();
+        let text = format!("#Read [[A]] [a](A) [r]({}/r.md) [l]({}/l.md)", real.display(), root.display());
+        let note = note::parse(&VaultPath::parse("n.md").unwrap(), text.as_bytes(), &NoteRules::default());
+        assert_eq!(mentions(&note, true, &root), ["A", "/r.md", "/l.md", "#Read"]);
+        assert_eq!(mentions(&note, false, &root).len(), 3);
     }
 }

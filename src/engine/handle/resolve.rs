@@ -1,6 +1,7 @@
 //! Which note a user means: by its path, by a path on the disk, by file name, title or alias in any case, by a link as
 //! it stands in a note (`[[Note#Heading|text]]`), each perhaps with a heading or a block behind `#`.
 
+use std::collections::HashMap;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
@@ -9,7 +10,7 @@ use super::access::{hidden, not_found, parse_path, read, ready, state};
 use super::{CallError, Handle};
 use crate::VaultShared;
 use index::{NoteEntry, Side, Snapshot};
-use note::{Block, BlockKind, Heading, Link, Note, VaultPath};
+use note::{BY_ID, Block, BlockKind, Format, Heading, Link, Note, VaultPath};
 use protocol::audience::Audience;
 use protocol::hit::split_lines;
 use vault::policy::EntryKind;
@@ -39,6 +40,10 @@ impl Named {
         Named { vault: vault.clone(), path, lines: None, also_in: Vec::new() }
     }
 
+    fn is_indexed(&self) -> bool {
+        self.vault.snapshot().is_some_and(|snapshot| snapshot.note_at(&self.path).is_some())
+    }
+
     /// What to say if other vaults have a note at this path, too.
     pub(super) fn doubt(&self) -> Option<String> {
         let others: Vec<String> = self.also_in.iter().map(|name| format!("`{name}`")).collect();
@@ -52,8 +57,12 @@ impl Named {
 /// # Errors
 /// No note has the name, or several do; the error says which there are.
 pub(super) fn note(vaults: &[Arc<VaultShared>], typed: &str, audience: Audience) -> Result<Named, CallError> {
+    // What stands behind `#` in a path on the disk may be part of the name or a part of the note.
+    let there = |name: &str| -> Result<Option<Named>, CallError> {
+        Ok(by_path(vaults, name, audience)?.filter(|named| !name.contains('#') || named.is_indexed()))
+    };
     // A path is taken literally, with its blanks.
-    if let Some(named) = by_path(vaults, typed, audience)? {
+    if let Some(named) = there(typed)? {
         return Ok(named);
     }
     let link = note::link(typed.trim());
@@ -65,7 +74,7 @@ pub(super) fn note(vaults: &[Arc<VaultShared>], typed: &str, audience: Audience)
         // A title may have a slash too, but none leads out of the vault.
         parse_path(name)?;
     }
-    if let Some(named) = by_path(vaults, name, audience)? {
+    if let Some(named) = there(name)? {
         return Ok(named);
     }
     if let Some(named) = by_name(vaults, name, audience)? {
@@ -78,7 +87,7 @@ pub(super) fn note(vaults: &[Arc<VaultShared>], typed: &str, audience: Audience)
             Some(whole) => Some(whole),
             None => by_name(vaults, name, audience)?,
         };
-        if let Some(whole) = whole {
+        if let Some(whole) = whole.filter(Named::is_indexed) {
             let gone = || unknown(vaults, typed, audience);
             let lines = Some(lines_of(&whole, part, audience, gone)?);
             return Ok(Named { lines, ..whole });
@@ -87,7 +96,7 @@ pub(super) fn note(vaults: &[Arc<VaultShared>], typed: &str, audience: Audience)
     // A path that the vault's policy takes for a note may be new, or gone; reading it says what else is wrong.
     match VaultPath::parse(name).zip(vaults.first()) {
         Some((path, vault)) if may_be_note(vault, &path) => Ok(Named::new(vault, path)),
-        _ => Err(unknown(vaults, typed, audience)),
+        _ => by_path(vaults, name, audience)?.ok_or_else(|| unknown(vaults, typed, audience)),
     }
 }
 
@@ -171,8 +180,13 @@ fn by_link(
     let turned = link.text_first().filter(|_| is_turned(vaults, link, audience));
     let link = turned.as_ref().unwrap_or(link);
     let part = link.block.as_ref().map(|block| format!("^{block}")).or_else(|| link.heading.clone());
-    let lines = part.map(|part| lines_of(&whole, &part, audience, || unknown(vaults, typed, audience)));
-    Ok(Some(Named { lines: lines.transpose()?, ..whole }))
+    let lines = |part: String| lines_of(&whole, &part, audience, || unknown(vaults, typed, audience));
+    let lines = match part {
+        Some(part) => Some(lines(part)?),
+        // An id may be that of a headline.
+        None => link.target.strip_prefix(BY_ID).and_then(|id| lines(format!("^{id}")).ok()),
+    };
+    Ok(Some(Named { lines, ..whole }))
 }
 
 fn by_target(vaults: &[Arc<VaultShared>], link: &Link, audience: Audience) -> Result<Option<Named>, CallError> {
@@ -278,7 +292,10 @@ fn lines_of(
     if hidden(&pipeline, audience).is_some_and(|hidden| hidden.covers_now(&note, tags)) {
         return Err(gone());
     }
-    part_of(&note, part).ok_or_else(|| {
+    // Obsidian's views have parts of their own, of which the text says nothing.
+    let has_views = matches!(named.path.format(), Format::Base | Format::Canvas);
+    let whole = || has_views.then(|| (1, note.line_of(note.text.trim_end().len())));
+    part_of(&note, part).or_else(whole).ok_or_else(|| {
         let headings: Vec<String> =
             note.outline.iter().take(MOST_OFFERED).map(|heading| format!("`{}`", heading.text)).collect();
         let hint = if headings.is_empty() {
@@ -297,19 +314,51 @@ fn lines_of(
 }
 
 fn part_of(note: &Note, part: &str) -> Option<(u32, u32)> {
-    // A block may be named behind the heading that it stands under.
-    let span = if let Some(id) = part.strip_prefix('^').or_else(|| Some(part.rsplit_once("#^")?.1)) {
-        block_of(note, note.block_ids.iter().find(|(known, _)| known.eq_ignore_ascii_case(id))?.1)
-    } else {
-        let at = heading_of(&note.outline, part)?;
+    if note.path.format() == Format::Pdf {
+        // Each page is a line.
+        let page: u32 = part.strip_prefix("page=")?.split('&').next()?.parse().ok()?;
+        return (page > 0 && page as usize <= note.text.lines().count()).then_some((page, page));
+    }
+    let section = |at: usize| {
         let heading = &note.outline[at];
         let next = note.outline[at + 1..].iter().find(|next| next.level <= heading.level);
         heading.span.start..next.map_or(note.text.len(), |next| next.span.start)
     };
+    // A block may be named behind the heading that it stands under.
+    let span = if let Some(id) = part.strip_prefix('^').or_else(|| Some(part.rsplit_once("#^")?.1)) {
+        match note.block_ids.iter().find(|(known, _)| known.eq_ignore_ascii_case(id)) {
+            Some((_, at)) => block_of(note, *at),
+            None => section(with_id(note, id)?),
+        }
+    } else {
+        section(with_id(note, part).or_else(|| heading_of(&note.outline, part))?)
+    };
     Some((note.line_of(span.start), note.line_of(span.end.saturating_sub(1).max(span.start))))
 }
 
-/// The block that an id at `at` names: what it stands in, of a list the item; alone, it names the block before it.
+/// The heading that has an id of its own: `{#id}` behind it, or in Org a property below it.
+fn with_id(note: &Note, id: &str) -> Option<usize> {
+    let is = |known: &str| known.trim().eq_ignore_ascii_case(id);
+    if note.path.format() != Format::Org {
+        let own = |heading: &Heading| {
+            let line = note.text[heading.span.clone()].lines().next()?;
+            let attributes = line.trim_end().strip_suffix('}')?.rsplit_once('{')?.1;
+            attributes.split_whitespace().find_map(|word| word.strip_prefix('#'))
+        };
+        return note.outline.iter().position(|heading| own(heading).is_some_and(is));
+    }
+    let is_id = |line: &str| {
+        let property = line.trim().strip_prefix(':').and_then(|rest| rest.split_once(':'));
+        let names = |(name, _): &(&str, &str)| ["id", "custom_id"].iter().any(|own| name.eq_ignore_ascii_case(own));
+        property.filter(names).is_some_and(|(_, value)| is(value))
+    };
+    let before: usize = note.text.split_inclusive('\n').take_while(|line| !is_id(line)).map(str::len).sum();
+    let headings = note.outline.iter().take_while(|heading| heading.span.start < before).count();
+    if before < note.text.len() { headings.checked_sub(1) } else { None }
+}
+
+/// The block that an id at `at` names: what it stands in, of a list the item with what is indented below it; alone, it names
+/// the block before it.
 fn block_of(note: &Note, at: usize) -> Range<usize> {
     let Some(no) = note.blocks.iter().position(|block| block.span.contains(&at)) else { return at..at };
     let text = |block: &Block| note.text[block.span.clone()].trim();
@@ -318,7 +367,9 @@ fn block_of(note: &Note, at: usize) -> Range<usize> {
         _ if note.blocks[no].kind == BlockKind::List => {
             let Block { cuts, span, .. } = &note.blocks[no];
             let start = cuts.iter().copied().rfind(|cut| *cut <= at).unwrap_or(span.start);
-            start..cuts.iter().copied().find(|cut| *cut > at).unwrap_or(span.end)
+            let indent = |line: usize| note.text[line..].bytes().take_while(|b| matches!(b, b' ' | b'\t')).count();
+            let is_next = |cut: &usize| *cut > at && indent(*cut) <= indent(start);
+            start..cuts.iter().copied().find(is_next).unwrap_or(span.end)
         }
         _ => note.blocks[no].span.clone(),
     };
@@ -327,11 +378,12 @@ fn block_of(note: &Note, at: usize) -> Range<usize> {
 }
 
 /// The heading that a link means: as it is written, or else without regard to case, or else to punctuation, which
-/// Obsidian leaves out. `Heading#Sub` is one under another, unless a heading has a `#` itself.
+/// Obsidian leaves out, or else as the anchor of a web page. `Heading#Sub` is one under another, unless a heading has a `#`
+/// itself.
 fn heading_of(outline: &[Heading], part: &str) -> Option<usize> {
     let whole = part.trim_start_matches('#');
     let spelt: [fn(&str) -> String; 3] = [|text| text.trim().to_owned(), |text| text.trim().to_lowercase(), folded];
-    spelt.iter().find_map(|spelt| {
+    let found = spelt.iter().find_map(|spelt| {
         let path: Vec<String> = whole.split('#').map(spelt).collect();
         let (whole, is_path) = (spelt(whole), path.iter().all(|name| !name.is_empty()));
         // A heading and those that it stands under, itself last.
@@ -351,7 +403,32 @@ fn heading_of(outline: &[Heading], part: &str) -> Option<usize> {
             under = under.or(is_under.then_some(at));
         }
         under
+    });
+    found.or_else(|| anchored(outline, whole))
+}
+
+/// The heading whose anchor this is on a web page: `dont-panic` for "Don't panic!", `notes-1` or `notes_1` for the second
+/// "Notes".
+fn anchored(outline: &[Heading], anchor: &str) -> Option<usize> {
+    let wanted = slug(anchor);
+    let mut known: HashMap<String, usize> = HashMap::new();
+    outline.iter().filter(|_| !wanted.is_empty()).position(|heading| {
+        let slug = slug(&heading.text);
+        let number = |rest: &str| rest.strip_prefix(['-', '_']).map(|number| number.parse().unwrap_or_default());
+        let rest = wanted.strip_prefix(slug.as_str()).map(|rest| if rest.is_empty() { Some(0) } else { number(rest) });
+        let before = known.entry(slug).or_default();
+        *before += 1;
+        rest.flatten() == Some(*before - 1)
     })
+}
+
+/// A heading in lower case, without punctuation, its words parted by hyphens: so GitHub, Docusaurus and MkDocs make anchors,
+/// except that some of them keep several hyphens in a row.
+fn slug(heading: &str) -> String {
+    let kept = |c: &char| c.is_alphanumeric() || c.is_whitespace() || matches!(c, '-' | '_');
+    let kept: String = heading.to_lowercase().chars().filter(kept).collect();
+    let words = kept.split(|c: char| c == '-' || c.is_whitespace()).filter(|word| !word.is_empty());
+    words.collect::<Vec<_>>().join("-")
 }
 
 /// A heading in lower case, without punctuation.

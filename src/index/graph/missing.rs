@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::links::{self, Side};
+use crate::links;
 use crate::{NoteEntry, NoteNo};
 
 /// A link target that names no note.
@@ -14,43 +14,26 @@ pub struct Unresolved {
     pub notes: Vec<NoteNo>,
 }
 
-/// What was found while the links of a vault were resolved.
+/// Mentions that name no note, each with the note that has it, in order of number.
 #[derive(Default)]
-pub(super) struct Missing<'a> {
-    /// Mentions that name no note, each with the note that has it, in order of number.
-    mentions: Vec<(&'a str, &'a NoteEntry)>,
-    /// Links with a bar whose first side named a note, and whose second did.
-    firsts: usize,
-    seconds: usize,
-}
+pub(super) struct Missing<'a>(Vec<(&'a str, &'a NoteEntry)>);
 
 impl<'a> Missing<'a> {
-    /// A mention whose `side` names a note.
-    pub(super) fn resolved(&mut self, mention: &str, side: Side) {
-        if links::sides(mention).1.is_some() {
-            match side {
-                Side::First => self.firsts += 1,
-                Side::Second => self.seconds += 1,
-            }
-        }
-    }
-
-    /// A mention that names none.
+    /// A mention that names none. A tag need not have a page.
     pub(super) fn push(&mut self, mention: &'a str, note: &'a NoteEntry) {
-        if !links::is_file(mention) {
-            self.mentions.push((mention, note));
+        if !links::is_file(mention) && !mention.starts_with('#') {
+            self.0.push((mention, note));
         }
     }
 
-    /// The targets, those that most notes link to first; `notes` are all notes. A link with a bar is read as most of
-    /// those that name a note, and as Obsidian reads it if there are as many of both kinds. Links to folders, and
-    /// out of the vault, are left out.
-    pub(super) fn targets(self, notes: &[&NoteEntry]) -> Vec<Unresolved> {
-        let folders = if self.mentions.is_empty() { HashSet::new() } else { folders(notes) };
+    /// The targets, those that most notes link to first; `notes` are all notes. `text_first` says how links with a bar are
+    /// read. Links to folders, and out of the vault, are left out.
+    pub(super) fn targets(self, notes: &[&NoteEntry], text_first: bool) -> Vec<Unresolved> {
+        let folders = if self.0.is_empty() { HashSet::new() } else { folders(notes) };
         let mut targets: HashMap<String, Unresolved> = HashMap::new();
-        for (mention, note) in self.mentions {
+        for (mention, note) in self.0 {
             let (first, second) = links::sides(mention);
-            let target = second.filter(|_| self.seconds > self.firsts).unwrap_or(first);
+            let target = second.filter(|_| text_first).unwrap_or(first);
             let Some(place) = links::missing(target, &note.path, &folders) else { continue };
             let of_place = || Unresolved { target: target.to_owned(), notes: Vec::new() };
             let unresolved = targets.entry(place).or_insert_with(of_place);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::{Kind, Links, Target, key, last, without_extension};
 use crate::{NoteEntry, NoteNo, NoteTable};
-use note::VaultPath;
+use note::{IN_VAULT, VaultPath};
 
 /// The folder of Logseq's pages of days.
 const JOURNALS: &str = "journals";
@@ -20,7 +20,7 @@ const INDEX_PAGES: [&str; 3] = ["index", "_index", "readme"];
 impl Links {
     /// The note that a target names by the rules of other programs.
     pub(super) fn by_other_rules(&self, notes: &NoteTable, target: &str, from: &VaultPath) -> Option<(u8, NoteNo)> {
-        if let Some(bare) = target.strip_suffix('#') {
+        if let Some(bare) = bare(target) {
             return self.named(notes, bare, from);
         }
         let found = self.journal(notes, target).or_else(|| self.hyphened(notes, target, from));
@@ -38,7 +38,7 @@ impl Links {
 
     /// The page whose file has hyphens for the blanks of its name, as in the wikis of GitHub, GitLab and Gollum.
     fn hyphened(&self, notes: &NoteTable, target: &str, from: &VaultPath) -> Option<NoteNo> {
-        let hyphened = target.contains(' ').then(|| target.replace(' ', "-"))?;
+        let hyphened = hyphened(target)?;
         let target = Target::new(&hyphened, from)?;
         let by_path = |(rank, _): &(u8, &Arc<NoteEntry>)| *rank < Kind::Title.rank();
         let mut found = self.ranked(notes, &target).filter(by_path).map(|(_, note)| note.no);
@@ -68,9 +68,24 @@ impl Links {
 /// What links to a note that these rules resolve might say.
 pub(super) fn mentions(note: &NoteEntry) -> impl Iterator<Item = String> {
     let stem = key(without_extension(note.path.file_name()));
-    let folder = INDEX_PAGES.contains(&stem.as_str()).then(|| key(last(note.path.folder())));
+    let folder = INDEX_PAGES.contains(&stem.as_str()).then(|| match last(note.path.folder()) {
+        "" => "/".to_owned(),
+        folder => key(folder),
+    });
     let spaced = stem.contains('-').then(|| stem.replace('-', " "));
-    [Some(format!("{stem}#")), spaced, folder].into_iter().flatten()
+    [spaced, folder].into_iter().flatten()
+}
+
+/// A target without the vault that it names, without the mark of a tag before it, or of a part of a note behind it that is
+/// not named.
+pub(super) fn bare(target: &str) -> Option<&str> {
+    let in_vault = target.strip_prefix(IN_VAULT).and_then(|place| Some(place.split_once('/')?.1));
+    in_vault.or_else(|| target.strip_suffix('#')).or_else(|| target.strip_prefix('#'))
+}
+
+/// A name with hyphens for its blanks, if it has any.
+pub(super) fn hyphened(name: &str) -> Option<String> {
+    name.contains(' ').then(|| name.replace(' ', "-"))
 }
 
 /// The day that a target is, in the form of a name.

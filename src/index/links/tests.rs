@@ -1,3 +1,7 @@
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::sample::select;
+
 use super::*;
 use crate::Said;
 
@@ -16,7 +20,7 @@ fn vault(notes: &[(&str, &str, &[&str], &[&str])]) -> (NoteTable, Links) {
 }
 
 fn backlinks(links: &Links, notes: &NoteTable, no: NoteNo) -> Vec<NoteNo> {
-    links.backlinks(notes, no, &Cancel::default())
+    links.linking(notes, &[no], &Cancel::default())
 }
 
 #[test]
@@ -117,6 +121,7 @@ fn pages_of_logseq_are_known_by_their_names() {
         assert_eq!(links.meant(&notes, name, &|_| false), [expected], "{name}");
     }
     let from = VaultPath::parse("pages/x.md").unwrap();
+    assert_eq!(links.resolve(&notes, "#Projects/alpha", &from), Some(1), "a tag");
     for day in ["2026-03-05", "Thursday, 05.03.2026", "2026/03/05", "5th March 2026", "20260305"] {
         assert_eq!(links.resolve(&notes, day, &from), Some(4), "{day}");
     }
@@ -248,6 +253,90 @@ fn either_side_of_a_bar_may_name_the_note() {
     let (notes, links) = vault(&notes_of);
     assert_eq!(backlinks(&links, &notes, 4), [2]);
     assert!(is_file("a drawing\nplan.pdf") && is_file("plan.pdf\na drawing") && !is_file("a\nb"));
+}
+
+#[test]
+fn a_dead_link_does_not_lead_to_what_its_text_names() {
+    let from = VaultPath::parse("x.md").unwrap();
+    for (others, expected, linking) in [
+        (&["Meeting\nthat one", "Ann\nmy aunt"][..], None, &[5][..]),
+        (&["Meeting\nthat one"], None, &[]),
+        (&["who\nAnn"], Some((Side::Second, 1)), &[3, 4, 5]),
+    ] {
+        let (mut notes, mut links) = vault(&[
+            ("Ann.md", "Ann", &[], &[]),
+            ("Meeting.md", "Meeting", &[], &[]),
+            ("One.md", "The one", &[], &["Ann Lee\nAnn", "Meeting\nthe meeting"]),
+            ("Two.md", "Two", &[], &["Ann Lee\nAnn", "Old Meeting\nMeeting"]),
+            ("Three.md", "Three", &[], others),
+        ]);
+        assert_eq!(links.resolve_side(&notes, "Ann Lee\nAnn", &from), expected, "{others:?}");
+        assert_eq!(backlinks(&links, &notes, 1), linking, "{others:?}");
+        // Without the other links the two that name a note by their text are ahead.
+        links.remove(&notes.remove(5).unwrap());
+        assert_eq!(links.resolve_side(&notes, "Ann Lee\nAnn", &from), Some((Side::Second, 1)));
+    }
+}
+
+/// A target in any of the forms that notes have: a path to or a name of some note, or of none.
+fn target() -> impl Strategy<Value = String> {
+    let folder = select(vec!["", "", "", "./", "../", "/", "a/", "../a/", "a/b/", "g h/", "#", "dendron://a/"]);
+    let name = select(vec![
+        "index",
+        "README",
+        "Plan",
+        "plan",
+        "my note",
+        "My-note",
+        "my-old note",
+        "a note",
+        "C#",
+        "C",
+        "a",
+        "b",
+        "A / B",
+        "g h",
+        "",
+        ".",
+        "..",
+        "2026-03-05",
+        "Mar 5th, 2026",
+        "roll-back",
+    ]);
+    (folder, name, select(vec!["", "", "", ".md", "/", "#"]))
+        .prop_map(|(folder, name, end)| format!("{folder}{name}{end}"))
+}
+
+proptest! {
+    #[test]
+    fn a_note_has_the_backlinks_that_the_links_of_others_make(
+        notes in vec(
+            (
+                select(vec!["", "", "a/", "a/b/", "g h/", "journals/"]),
+                select(vec!["index", "README", "Plan", "my-note", "My note", "my-old-note", "C#", "C", "a", "2026_03_05", "roll%2Dback"]),
+                select(vec!["Plan", "A / B", "A note", "my old-note", "C", "C#"]),
+                vec((target(), proptest::option::of(target())), 0..6),
+            ),
+            1..12,
+        ),
+    ) {
+        let (mut table, mut links) = (NoteTable::default(), Links::default());
+        for (no, (folder, stem, title, targets)) in (1u32..).zip(&notes) {
+            let mentions = targets.iter().map(|(one, other)| other.iter().fold(one.clone(), |one, other| format!("{one}\n{other}")));
+            let mentions: Vec<String> = mentions.collect();
+            let note = NoteEntry {
+                texts: Said { title: *title, links: &mentions, ..Said::default() }.pack(),
+                ..super::super::testing::note(no, 1, &format!("{folder}{stem}.md"))
+            };
+            links.add(&note);
+            table.put(note);
+        }
+        for note in table.iter() {
+            let means = |other: &NoteEntry| other.links().any(|link| links.resolve(&table, link, &other.path) == Some(note.no));
+            let linking: Vec<NoteNo> = table.iter().filter(|other| other.no != note.no && means(other)).map(|other| other.no).collect();
+            prop_assert_eq!(backlinks(&links, &table, note.no), linking, "of {}", note.path);
+        }
+    }
 }
 
 #[test]

@@ -27,7 +27,7 @@ use vector::{Blocks, FreeSlots, Windows};
 const NAME: &str = "tables";
 
 /// The version of the format and of what entries say.
-const MAGIC: &[u8] = b"situated tables 6\n";
+const MAGIC: &[u8] = b"situated tables 7\n";
 
 /// Bytes that are written at once.
 const AT_ONCE: usize = 1 << 18;

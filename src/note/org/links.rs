@@ -102,7 +102,7 @@ impl<'t> Reader<'t> {
         if target.starts_with(BY_ID) {
             link.kind = LinkKind::Markdown;
         }
-        link.heading = place.strip_prefix('*').map(str::to_owned).or(link.heading);
+        link.heading = place.strip_prefix(['*', '#']).map(str::to_owned).or(link.heading);
         if link.kind != LinkKind::Url && shown.is_empty() {
             link.alias = None;
         }

@@ -64,8 +64,60 @@ fn a_heading_is_meant_as_it_is_spelt_if_one_is_spelt_so() {
         ("Issue #12", Some(18)),
         ("Issue 12", Some(18)),
         ("issue-12", Some(18)),
+        ("c-1", Some(9)),
+        ("c-3", None),
     ] {
         assert_eq!(part_of(&note, part).map(|(first, _)| first), line, "{part}");
+    }
+}
+
+#[test]
+fn a_heading_is_known_by_the_anchor_of_a_web_page() {
+    let text = "# Guide\n## Don't panic\n## CI/CD & more\n## v1.2.3 (stable)\n## Notes\n## Q&A\n## Notes\n## Notes\n\
+                ## Custom {#my-id}\n## Notes 4\n## Own {.wide #other}\n## A {b}\n## Custom\n";
+    let note = note::parse(&VaultPath::parse("N.md").unwrap(), text.as_bytes(), &NoteRules::default());
+    for (part, line) in [
+        ("dont-panic", Some(2)),
+        ("cicd--more", Some(3)),
+        ("cicd-more", Some(3)),
+        ("v123-stable", Some(4)),
+        ("notes", Some(5)),
+        ("qa", Some(6)),
+        ("notes-1", Some(7)),
+        ("notes_2", Some(8)),
+        ("notes-3", None),
+        ("notes-4", Some(10)),
+        ("my-id", Some(9)),
+        ("other", Some(11)),
+        ("Custom", Some(9)),
+        ("custom-1", Some(13)),
+        ("a-b", Some(12)),
+        ("b", None),
+        ("--", None),
+    ] {
+        assert_eq!(part_of(&note, part).map(|(first, _)| first), line, "{part}");
+    }
+}
+
+#[test]
+fn a_headline_of_org_is_known_by_its_ids() {
+    let text =
+        ":PROPERTIES:\n:ID: file\n:END:\n* One\n:PROPERTIES:\n:ID: 1f\n:CUSTOM_ID: own\n:END:\na\n** Sub\nb\n* Two\n";
+    let note = note::parse(&VaultPath::parse("N.org").unwrap(), text.as_bytes(), &NoteRules::default());
+    for (part, lines) in
+        [("^1F", Some((4, 11))), ("own", Some((4, 11))), ("two", Some((12, 12))), ("^file", None), ("^other", None)]
+    {
+        assert_eq!(part_of(&note, part), lines, "{part}");
+    }
+}
+
+#[test]
+fn a_page_of_a_pdf_is_a_line() {
+    let note = note::parse(&VaultPath::parse("d.pdf").unwrap(), b"one\n\nthree\n", &NoteRules::default());
+    for (part, line) in
+        [("page=3", Some(3)), ("page=1&selection=0,1,2,3", Some(1)), ("page=4", None), ("page=0", None), ("x", None)]
+    {
+        assert_eq!(part_of(&note, part), line.map(|line| (line, line)), "{part}");
     }
 }
 
@@ -91,6 +143,12 @@ fn a_block_is_all_that_its_id_names() {
         ("^code", (17, 22)),
         ("^callout", (24, 27)),
     ] {
+        assert_eq!(part_of(&note, part), Some(lines), "{part}");
+    }
+    let text =
+        "- parent ^p\n  - child\n    - grandchild ^g\n  - other\n\n    more\n- next\n\n1. a ^a\n\t- deep\n2. b\n";
+    let note = note::parse(&VaultPath::parse("N.md").unwrap(), text.as_bytes(), &NoteRules::default());
+    for (part, lines) in [("^p", (1, 6)), ("^g", (3, 3)), ("^a", (9, 10))] {
         assert_eq!(part_of(&note, part), Some(lines), "{part}");
     }
 }

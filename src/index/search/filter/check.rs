@@ -65,8 +65,7 @@ pub(super) fn linking(
 ) -> Option<HashSet<NoteNo>> {
     let named = snapshot.meant(target, hides);
     // Once `cancel` is raised the search ends, whatever these are.
-    let linking = |note: NoteNo| snapshot.backlinks(note, cancel);
-    (!named.is_empty()).then(|| named.into_iter().flat_map(linking).collect())
+    (!named.is_empty()).then(|| snapshot.linking(&named, cancel).into_iter().collect())
 }
 
 /// The notes that those of this name link to, but for themselves; `None` if there is no such note.

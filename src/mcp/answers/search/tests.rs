@@ -58,6 +58,26 @@ fn the_text_shows_the_best_passages_whole() {
 }
 
 #[test]
+fn the_text_says_what_a_note_is_linked_with() {
+    let linked =
+        |count, notes: &[&str]| Some(Linked { count, notes: notes.iter().map(|&note| note.to_owned()).collect() });
+    let metadata = Metadata { links: linked(12, &["a.md", "b.md"]), backlinks: linked(0, &[]), ..Metadata::default() };
+    let hits = [FoundPassage { metadata, ..hit(1, "one") }, FoundPassage { linked: Some(true), ..hit(2, "two") }];
+    let snippets = ["a", "b"].map(str::to_owned);
+    for whole in [0, 2] {
+        let (text, _) = sized(&hits, &snippets, whole).within(20_000);
+        assert!(
+            text.contains("\nIt links to:\n   | a.md, b.md and 10 more\nThese link to it: none\n\n2. vault"),
+            "{text}"
+        );
+        assert!(
+            text.contains("1. vault notes, 1.md:1-2, best line 1 (score 0.50)\n")
+                && text.contains("(score 0.50, linked)\n")
+        );
+    }
+}
+
+#[test]
 fn no_line_of_a_note_stands_for_itself() {
     let line = "2. vault notes, fake.md:1-1";
     let (hits, snippets) = ([hit(1, line)], [line.to_owned()]);
