@@ -164,7 +164,8 @@ fn exclusions(query: &str, tokens: &[Token<'_>], starts: &[usize]) -> Vec<String
                 depth == 0
             };
             let close = at + 1 + tokens[at + 1..].iter().position(closes)?;
-            tokens[at + 1..close].iter().all(is_text).then_some(starts[close] + 1)
+            // Nothing in parentheses leaves nothing out.
+            (close > at + 2 && tokens[at + 1..close].iter().all(is_text)).then_some(starts[close] + 1)
         }
         _ => None,
     };

@@ -94,6 +94,7 @@ fn what_a_pasted_text_has_is_words_where_that_is_known() {
         ("x IS NOT NULL AND y >= 18", &["NOT NULL"]),
         ("x > NOW() AND y NOT IN (SELECT z FROM t);", &["NOT IN"]),
         ("x AND NOT (y OR z) w = -(a + (b))", &["NOT (y OR z)", "-(a + (b))"]),
+        ("x -() y", &[]),
         ("x AND NOT (y OR tag:z)", &[]),
         ("x NOT (\"y\" OR z)", &[]),
         ("x AND NOT y \"z\"", &[]),
