@@ -367,6 +367,10 @@ impl Indexer {
         let config = self.actor.engine.config.load_full();
         self.notes.freshness.set_timing((&config.watch).into());
         self.migration.iter_mut().for_each(EmbedderMigration::try_again);
+        let serving = &self.notes.commit.pipeline.service;
+        if serving.problem().is_some() {
+            serving.resume();
+        }
         let runtime = self.actor.engine.runtime(&self.actor.shared.generation);
         if !Arc::ptr_eq(&runtime, &self.buyer.pending.runtime) {
             // Answers that the old writer still owes arrive until then; the new writer asks again for the rest.
