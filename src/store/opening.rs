@@ -156,7 +156,7 @@ impl Store {
     pub fn scan(&self, room: &dyn Fn() -> bool, each: &mut dyn FnMut(EncodedNotes)) -> Result<(), StoreError> {
         self.vectors().read_inputs(room)?;
         let scanned = self.database.with(|trees| trees.scan(is_known(&self.journal), room, each));
-        match scanned.and_then(|scan| scan.reaching(self.expected)) {
+        match scanned.and_then(|scan| scan.reaching(self.expected).map(|()| scan)) {
             Ok(scan) => {
                 mark::write(&self.lock, self.expected);
                 compact::remove_old(&self.dir)?;
@@ -174,8 +174,7 @@ impl Store {
     /// Takes the results of a scan: the counters, and contexts that only the database knows. The journal lacks them if
     /// its entries were damaged, its file is gone, or its version did not say which note holds what.
     fn learn(&self, scan: Scan) -> Result<(), StoreError> {
-        self.journal.append(scan.unknown.iter().map(|(key, context)| (*key, context)))?;
-        self.journal.record(scan.held.iter().map(|(note, contexts)| held(note, contexts)).collect())?;
+        keep(&self.journal, &scan)?;
         *self.counters.lock() = scan.counters;
         sign(&self.dir);
         Ok(())
@@ -204,6 +203,13 @@ impl Store {
 fn held<'a>(note: &'a NoteRecord, contexts: &'a [(ContextKey, ContextRecord)]) -> NoteEvent<'a> {
     let contexts = contexts.iter().map(|(key, context)| (*key, context)).collect();
     NoteEvent::Held { path: &note.path, tags: &note.tags, contexts }
+}
+
+/// Writes the contexts that only a database has into the journal.
+fn keep(journal: &Journal, scan: &Scan) -> Result<(), StoreError> {
+    journal.append(scan.unknown.iter().map(|(key, context)| (*key, context)))?;
+    journal.record(scan.held.iter().map(|(note, contexts)| held(note, contexts)).collect())?;
+    Ok(())
 }
 
 /// Where a damaged database went, and what was wrong with it.
@@ -235,19 +241,31 @@ fn open_or_replace(
     // Two retries: the database from before a compaction may be damaged too.
     for _ in 0..3 {
         let expected = if sled.exists() { mark::read(lock) } else { 0 };
-        match Trees::open_scanned(&sled, expected, is_known(journal), room, &mut drop) {
-            Ok((trees, scan)) => {
-                mark::write(lock, expected);
-                compact::remove_old(dir)?;
-                return Ok((trees, scan, quarantined));
-            }
-            Err(Fault::Damaged(why)) => {
+        let fault = match Trees::open_scanned(&sled, 0, is_known(journal), room, &mut drop) {
+            Ok((trees, scan)) => match scan.reaching(expected) {
+                Ok(()) => {
+                    mark::write(lock, expected);
+                    compact::remove_old(dir)?;
+                    return Ok((trees, scan, quarantined));
+                }
+                Err(fault) => {
+                    // The journal may be damaged, too.
+                    let kept = keep(journal, &scan);
+                    salvage::drop_damaged(trees);
+                    kept?;
+                    fault
+                }
+            },
+            Err(fault) => fault,
+        };
+        match fault {
+            Fault::Damaged(why) => {
                 salvage::probe(dir)?;
                 quarantined = Some((salvage::move_aside(&sled)?, why));
                 compact::settle(dir)?;
                 salvage::sync_dir(dir)?;
             }
-            Err(fault) => return Err(fault.at(&sled)),
+            fault => return Err(fault.at(&sled)),
         }
     }
     let message = quarantined.map_or_else(String::new, |(_, why)| why);

@@ -102,12 +102,12 @@ pub(super) struct Scan {
 
 impl Scan {
     /// Fails if the scan ends before `expected`, the last change that is known to have been on the disk.
-    pub(super) fn reaching(self, expected: u64) -> Result<Self, Fault> {
+    pub(super) fn reaching(&self, expected: u64) -> Result<(), Fault> {
         let Counters { seq, .. } = self.counters;
         if seq < expected {
             return Err(Fault::Damaged(format!("it ends at change {seq}, {expected} had been on the disk")));
         }
-        Ok(self)
+        Ok(())
     }
 }
 
@@ -252,7 +252,7 @@ impl Trees {
         each: &mut dyn FnMut(EncodedNotes),
     ) -> Result<(Self, Scan), Fault> {
         let trees = Self::open(path)?;
-        match trees.scan(is_known, room, each).and_then(|scan| scan.reaching(expected)) {
+        match trees.scan(is_known, room, each).and_then(|scan| scan.reaching(expected).map(|()| scan)) {
             Ok(scan) => Ok((trees, scan)),
             Err(fault) => {
                 salvage::drop_damaged(trees);
