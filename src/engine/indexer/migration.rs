@@ -208,6 +208,16 @@ impl EmbedderMigration {
         self.consent.offer(&self.actor.place.vault.name, OfferedWork::Vectors, estimate.clone())
     }
 
+    /// Whether the user has to agree to it, and what it takes is not known yet.
+    pub(super) fn is_reckoning(&self) -> bool {
+        let known = match &self.stage {
+            Stage::Closed { why, .. } | Stage::Opening { why } => why.is_some(),
+            Stage::Filling(fill) => fill.approved.is_some(),
+            Stage::Waiting(_) | Stage::Ended(_) | Stage::Over(_) => true,
+        };
+        self.consent.terms().is_some() && !known
+    }
+
     /// Whether there is work to do: not while it waits for the user, nor once it has ended.
     pub(super) fn is_at_work(&self) -> bool {
         !matches!(self.stage, Stage::Waiting(_) | Stage::Ended(_))
