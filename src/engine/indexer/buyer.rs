@@ -331,6 +331,8 @@ impl Buyer {
         }
         if left == 0 && !run.batch && is_idle {
             self.pending.run = None;
+            // A call, or a batch, is settled after its last context has come.
+            at.actor.engine.jobs.set_spent(job, at.actor.shared.id, spent.micro_dollars);
             at.actor.end_step(job, Ended::Done);
             return Run::forget(at.pipeline);
         }

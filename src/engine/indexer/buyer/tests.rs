@@ -452,6 +452,29 @@ fn what_a_cancelled_rebuild_has_cost_is_what_was_booked_in_the_end() {
 }
 
 #[test]
+fn what_a_rebuild_has_cost_is_what_was_booked_after_its_last_context_came() {
+    let mut bench = bench();
+    bench.save("a.md", &report(2));
+    let number = begin_rebuild(&mut bench, "a.md", false);
+    let id = unfinished(&bench).unwrap();
+    bench.answer([(SECOND, Say::Well), (SECOND, Say::Well)]);
+    poll_run(&mut bench, IDLE);
+    assert_eq!(ask(&mut bench, IDLE), 1);
+    bench.drive(SECOND / 2);
+    // The last of them is known before the call that brought it is booked.
+    answer(&mut bench, "a.md");
+    poll_run(&mut bench, IDLE);
+    let shown = |bench: &Bench| job_of(bench, number).contexts.map(|contexts| contexts.micro_dollars);
+    let reserved = shown(&bench).unwrap();
+    bench.drive(2 * SECOND);
+    end(&mut bench, "a.md", Ok(()));
+    poll_run(&mut bench, IDLE);
+    let booked = bench.shared.spender.ledger().spent_by_rebuild("v", id).micro_dollars;
+    assert!(0 < booked && booked < reserved, "{booked} of {reserved}");
+    assert_eq!((shown(&bench), job_of(&bench, number).state), (Some(booked), JobState::Done));
+}
+
+#[test]
 fn the_regular_look_asks_for_drifted_contexts_once_an_interval() {
     let mut bench = bench();
     let note = bench.save("a.md", &report(2));
