@@ -18,7 +18,7 @@ use crate::runtime::GenerationRuntime;
 use crate::writer::Writer;
 use crate::{EngineError, now_s};
 use note::VaultPath;
-use protocol::jobs::JobKind;
+use protocol::jobs::{JobKind, WRITING_CONTEXTS};
 use provider::ledger::{OverBudget, Purpose};
 
 /// How often an exhausted daily budget is checked again.
@@ -320,7 +320,7 @@ impl Buyer {
             at.actor.tell_part(job, |part| {
                 // A batch says itself what it is doing.
                 if !run.batch {
-                    part.phase = "writing contexts".to_owned();
+                    part.phase = WRITING_CONTEXTS.to_owned();
                 }
                 part.contexts = Some(progress);
                 part.failed.clone_from(&run.failures);
@@ -423,7 +423,8 @@ impl Buyer {
     /// Continues a run without a batch: its contexts are asked for one by one.
     fn end_batch(&mut self, at: &At<'_>, run: u64) -> Result<(), EngineError> {
         if let Some(run) = self.pending.run.as_mut().filter(|ours| ours.id == run) {
-            run.batch = false;
+            // It says no longer what the batch is doing.
+            (run.batch, run.announced) = (false, None);
             run.remember(at.pipeline)?;
         }
         self.pending.queue_rebuilt(at.pipeline, machine::now())
