@@ -450,11 +450,16 @@ impl Buyer {
                     self.pending.queue.hurry(machine::now());
                 }
                 match (end, job) {
-                    (End::OneByOne(why), Some(job)) => {
+                    (End::Unanswered(why), Some(job)) if self.batches.may_again(run) => {
+                        let problem = format!("{why}, and another one asks for the rest");
+                        at.actor.tell_part(job, |part| part.problem = Some(problem));
+                        Ok(())
+                    }
+                    (End::OneByOne(why) | End::Unanswered(why), Some(job)) => {
                         one_by_one(at, job, &why);
                         self.end_batch(at, run)
                     }
-                    (End::Done | End::OneByOne(_), _) => self.end_batch(at, run),
+                    (End::Done | End::OneByOne(_) | End::Unanswered(_), _) => self.end_batch(at, run),
                     (End::Stopped(why), Some(_)) => {
                         self.pending.run.iter_mut().for_each(|run| run.over = Some(why.clone()));
                         self.stop_run(at, &why)

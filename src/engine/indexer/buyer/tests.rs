@@ -11,6 +11,7 @@ use protocol::jobs::{Job, JobState, Scope};
 use provider::simulation::What;
 use store::record::{ChunkRecord, NoteRecord};
 
+mod batches;
 mod budget;
 mod consent;
 
@@ -386,24 +387,6 @@ fn a_rebuild_goes_on_after_a_restart_where_it_was_and_within_the_same_budget() {
     assert_eq!((Some(run.id), run.job, run.total, run.done_before), (id, number, 2, 2));
     assert_eq!(job_of(&bench, number).state, JobState::Running);
     assert_eq!(buy(&mut bench, |buyer, at| buyer.stop_run(at, "over").and_then(|()| buyer.resume_run(at))), None);
-}
-
-#[test]
-fn without_a_batch_interface_a_rebuild_goes_on_one_by_one_and_says_so() {
-    let mut bench = bench();
-    bench.save("a.md", &report(2));
-    let number = begin_rebuild(&mut bench, "a.md", true);
-    let poll = |bench: &mut Bench, work: Work| buy(bench, |buyer, at| buyer.poll_batches(at, work));
-    poll(&mut bench, Work { deciding: true, ..IDLE });
-    poll(&mut bench, Work { troubled: true, ..IDLE });
-    bench.shared.throttle.pause(Some(None));
-    poll(&mut bench, IDLE);
-    bench.shared.throttle.pause(None);
-    poll_run(&mut bench, IDLE);
-    assert_eq!((ask(&mut bench, IDLE), job_of(&bench, number).problem), (0, None), "it is to be handed in as one");
-    poll(&mut bench, IDLE);
-    assert!(job_of(&bench, number).problem.is_some_and(|problem| problem.contains("no batch interface")));
-    assert_eq!(ask(&mut bench, IDLE), 1);
 }
 
 #[test]
