@@ -170,11 +170,15 @@ impl EmbedderMigration {
         self.stage = Stage::Waiting(estimate);
     }
 
-    /// The user agrees, or takes that back: the migration goes on or waits, and keeps the vectors that it has made.
+    /// The user agrees, or takes that back: the migration goes on or waits, and keeps the vectors that it has made. Nobody
+    /// agrees to what was not offered.
     ///
     /// # Errors
     /// What the user said cannot be written down; then what was said before holds.
     pub(super) fn set_agreed(&mut self, agreed: bool) -> std::io::Result<()> {
+        if agreed && self.offer().is_none() {
+            return Ok(());
+        }
         let changed = self.consent.set_agreed(&self.actor.place.vault_dir, agreed)?;
         if changed && !matches!(self.stage, Stage::Over(_) | Stage::Ended(_)) {
             self.begin_anew();
