@@ -134,7 +134,7 @@ pub(super) const CHANGED: &str = "the file has changed since the daemon read it"
 /// The offers that wait for a yes, and what a change of the model means for the contexts that exist; `counting`: nobody
 /// knows yet.
 fn changed_model(before: &ContextStatus, now: &ContextStatus, counting: bool) -> Vec<String> {
-    let mut lines: Vec<String> = now.offers.iter().map(consent::waiting).collect();
+    let mut lines: Vec<String> = consent::all_waiting(now.offers.iter());
     if (&before.provider, &before.model) == (&now.provider, &now.model) {
         return lines;
     }

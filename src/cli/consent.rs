@@ -183,15 +183,17 @@ fn contexts(offer: &Offer, replace: bool) -> String {
         said.push_str("what you change from now on; nothing waits for it");
     } else {
         said.push_str(&work(&offer.estimate));
-        if let Some(days) = offer.days {
-            said.push_str(&format!("; {}", within(days)));
-        }
+    }
+    // With `--replace` they are the days of all.
+    let days = offer.days.map_or_else(String::new, |days| format!("; {}", within(days)));
+    if !(replace && offer.replacing.is_some()) {
+        said.push_str(&days);
     }
     said.push('.');
     if let Some(replacing) = &offer.replacing {
         let (old, are) = (counted(offer.kept, "context"), are(offer.kept));
         said.push_str(&if replace {
-            format!("\n{old}, {OLDER}, {are} written anew: {}.", work(replacing))
+            format!("\n{old}, {OLDER}, {are} written anew: {}{days}.", work(replacing))
         } else {
             let cost = estimated(replacing);
             format!("\n{old}, {OLDER}, {are} kept; `--replace` has them written anew ({cost}).")
@@ -230,8 +232,15 @@ pub(super) fn within(days: u64) -> String {
     }
 }
 
-/// What waits for a yes, in one line, for `status`.
-pub(super) fn waiting(offer: &Offer) -> String {
+/// What waits for a yes, a line each, which names the vault if there are several.
+pub(super) fn all_waiting<'a>(offers: impl Iterator<Item = &'a Offer> + Clone) -> Vec<String> {
+    let is_named = |offer: &Offer| !offer.vault.is_empty() && offers.clone().count() > 1;
+    let whose = |offer: &Offer| if is_named(offer) { format!("{}: ", safe(&offer.vault)) } else { String::new() };
+    offers.clone().map(|offer| format!("{}{}", whose(offer), waiting(offer))).collect()
+}
+
+/// What waits for a yes, in one line.
+fn waiting(offer: &Offer) -> String {
     let days = offer.days.map_or_else(String::new, |days| format!(", {}", within(days)));
     let goes = if offer.what == OfferedWork::Reranking { "go" } else { "goes" };
     let to = offer

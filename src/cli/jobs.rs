@@ -19,6 +19,7 @@ use protocol::client::{Client, ClientError};
 use protocol::daemon::ResumeRequest;
 use protocol::jobs::{
     CancelRequest, ContextProgress, Job, JobKind, JobList, JobState, JobsRequest, PauseRequest, Scope, SyncRequest,
+    WRITING_CONTEXTS,
 };
 use protocol::status::{Status, StatusRequest};
 
@@ -193,7 +194,7 @@ pub(super) fn show(bar: &ProgressBar, job: &Job) {
         bar.set_style(style("{wide_bar:.cyan} {human_pos}/{human_len} contexts  {msg}"));
         bar.set_length(contexts.total);
         bar.set_position(contexts.processed);
-        bar.set_message(progress(contexts));
+        bar.set_message(progress(job, contexts));
         return;
     }
     match job.total {
@@ -208,15 +209,21 @@ pub(super) fn show(bar: &ProgressBar, job: &Job) {
     bar.set_message(safe(&job.phase));
 }
 
-/// `3 failed, $0.42, 2 min 5 s left`.
-fn progress(contexts: &ContextProgress) -> String {
+/// What a running job does beside what its numbers say: it waits for a batch.
+fn doing(job: &Job) -> Option<String> {
+    let waits = job.is_running() && job.contexts.is_some_and(|contexts| contexts.total > 0);
+    Some(safe(&job.phase)).filter(|_| waits && job.phase != WRITING_CONTEXTS)
+}
+
+/// `waiting for the batch (since 2026-11-12 09:30), 3 failed, $0.42, 2 min 5 s left`.
+fn progress(job: &Job, contexts: &ContextProgress) -> String {
     let failed = (contexts.failed > 0).then(|| format!("{} failed", grouped(contexts.failed)));
     let money = (contexts.micro_dollars > 0).then(|| dollars(contexts.micro_dollars));
     let left = contexts
         .remaining_s
         .filter(|s| *s > 0.0 && contexts.processed < contexts.total)
         .map(|s| format!("{} left", millis(s * 1000.0)));
-    let said: Vec<String> = [failed, money, left].into_iter().flatten().collect();
+    let said: Vec<String> = [doing(job), failed, money, left].into_iter().flatten().collect();
     said.join(", ")
 }
 
@@ -236,7 +243,8 @@ pub(super) fn running(job: &Job) -> String {
         _ if job.done > 0 => format!(": {}", counted(job.done, "note")),
         _ => String::new(),
     };
-    format!("{}{far}", job.kind)
+    let doing = doing(job).map_or_else(String::new, |doing| format!(", {doing}"));
+    format!("{}{far}{doing}", job.kind)
 }
 
 /// What a job covers: a look at the disk covers all of a vault.
@@ -327,7 +335,7 @@ pub(super) fn jobs(args: Jobs, session: &mut Session) -> Result<u8, CliFailure> 
         let contexts = contexts.map_or(String::new(), |contexts| {
             // A job that has ended has no time left.
             let remaining_s = contexts.remaining_s.filter(|_| job.is_running());
-            let more = progress(&ContextProgress { remaining_s, ..*contexts });
+            let more = progress(job, &ContextProgress { remaining_s, ..*contexts });
             let more = if more.is_empty() { more } else { format!(", {more}") };
             format!(", {}/{} contexts{more}", grouped(contexts.processed), grouped(contexts.total))
         });

@@ -229,10 +229,8 @@ fn add_embedding(embedding: &EmbedStatus, out: &mut Rows) {
 
 /// What models are asked for once the user has agreed.
 fn add_offers(name: &'static str, contexts: &ContextStatus, what: OfferedWork, out: &mut Rows) {
-    let offers: Vec<_> = contexts.offers.iter().filter(|offer| offer.what == what).collect();
-    for offer in &offers {
-        let whose = if offers.len() > 1 { format!("{}: ", safe(&offer.vault)) } else { String::new() };
-        out.warn(name, &format!("{whose}{}", consent::waiting(offer)));
+    for line in consent::all_waiting(contexts.offers.iter().filter(|offer| offer.what == what)) {
+        out.warn(name, &line);
     }
 }
 

@@ -238,8 +238,14 @@ fn hold(config: &Config, arguments: Arguments, socket: &Path, keeper: Option<Arc
     let file = config_file(&arguments.overrides);
     let rules = Rules::of(config, &file, socket);
     guard_keys(&rules);
-    if rules.commands && config.engine.host.sandbox {
-        provider::keep_command_runner();
+    if config.engine.host.sandbox {
+        // A command that prints a key may be one that gains rights.
+        let may_gain = rules.commands;
+        provider::keep_key_reader(move || {
+            if !may_gain {
+                sandbox::gain_no_rights();
+            }
+        });
     }
     let rules = rules.granted();
     sandbox::landlock::enter(config, &rules);

@@ -75,6 +75,8 @@ pub(super) enum BatchEvent {
 pub(super) enum End {
     /// Everything that was answered is in the journal.
     Done,
+    /// Some of its requests came back without an answer, as this says.
+    Unanswered(String),
     /// It was not handed in, or cannot go on, for this reason.
     OneByOne(String),
     /// The budget does not allow it.

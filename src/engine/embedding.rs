@@ -89,7 +89,8 @@ impl Service {
     pub(super) fn problem(&self) -> Option<String> {
         let who = format!("the embedder {}", self.embedder.identity());
         let unasked = crate::unasked(&who, "", self.embedder.health());
-        unasked.or_else(|| self.worker.as_ref().and_then(Worker::held))
+        let held = || Some(format!("{who} makes no vectors at present: {}", self.worker.as_ref()?.held()?));
+        unasked.or_else(held)
     }
 }
 

@@ -35,6 +35,9 @@ pub enum CallError {
     /// The daemon has not read its store yet.
     #[error("the index is still being opened; try again in a moment")]
     NotReady,
+    /// What the answer is made of is still being worked out; the message says what.
+    #[error("{0}")]
+    NotYet(String),
     /// A job that excludes this one runs.
     #[error("{message}")]
     Conflict {
@@ -120,6 +123,7 @@ impl From<CallError> for RpcError {
                     .with("limit", limit)
             }
             CallError::NotReady => RpcError::new(ErrorKind::NotReady, message).retry_after_ms(200),
+            CallError::NotYet(_) => RpcError::new(ErrorKind::NotReady, message).retry_after_ms(1000),
             CallError::Conflict { job, .. } => RpcError::new(ErrorKind::Conflict, message)
                 .hint(format!("wait for its end, or `situated jobs --cancel {job}`"))
                 .with("job", job),

@@ -113,6 +113,9 @@ pub(super) struct IndexerReport {
     pub(super) bulk: bool,
     /// Whether the user has not agreed yet that the model is asked for contexts.
     pub(super) unagreed: bool,
+    /// Whether it is not known yet what the models are to do: notes are still read that are new or have changed, or the
+    /// offer of an embedder is worked out.
+    pub(super) unreckoned: bool,
     /// The offer of the embedder that is to take over, if the user has to agree to it.
     pub(super) vectors_offer: Option<Offer>,
     /// Notes that wait for a model.
@@ -223,6 +226,12 @@ impl VaultShared {
     /// What the indexer says of itself.
     pub(super) fn report(&self) -> MutexGuard<'_, IndexerReport> {
         self.indexer.report.lock()
+    }
+
+    /// Whether it is not known yet what the models are to do here.
+    pub(super) fn is_unreckoned(&self) -> bool {
+        let report = self.report();
+        report.stage == Stage::Opening || report.unreckoned
     }
 
     /// Why the vault cannot be read; `None` if it can, or if it is still being opened.

@@ -346,6 +346,14 @@ impl Supervisor {
         } else if config.budget != before.budget {
             take_limits(&self.shared, config);
         }
+        // As below: the user may have repaired what keeps a model from being asked.
+        let runtimes = self.shared.generations.load();
+        if runtimes.values().any(|runtime| runtime.problem(0).is_some()) {
+            self.shared.indexers.send_all(|| indexer::Event::Resume);
+        }
+        if self.shared.questions.problem(config).is_some() {
+            self.shared.questions.resume();
+        }
         if config.rerank != before.rerank {
             self.shared.indexers.set_problem(None);
             self.start_reranker(config);

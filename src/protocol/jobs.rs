@@ -195,6 +195,9 @@ pub struct JobPart {
     pub problem: Option<String>,
 }
 
+/// [`Job::phase`] while a model is asked for contexts one by one, as the numbers of contexts say anyway.
+pub const WRITING_CONTEXTS: &str = "writing contexts";
+
 impl Job {
     /// Whether it has not ended.
     pub fn is_running(&self) -> bool {

@@ -182,8 +182,7 @@ fn find_in(
         return Ok(None);
     }
     if let Some(path) = &config.file {
-        let place = format!("the key file {}", path.display());
-        return key(whose, &from_file(path, &place)?, &place).map(Some);
+        return key_of(whose, path).map(Some);
     }
     if let Some(command) = &config.command {
         // The command is not quoted: it may hold a secret.
@@ -240,8 +239,14 @@ fn place_in(whose: Whose, config: &KeyConfig, env: &dyn Fn(&str) -> Option<OsStr
 /// # Errors
 /// Why it is not taken.
 pub fn check_file(path: &Path, whose: Whose) -> Result<(), String> {
+    key_of(whose, path).map(drop)
+}
+
+/// The key in a file.
+fn key_of(whose: Whose, path: &Path) -> Result<Key, String> {
     let place = format!("the key file {}", path.display());
-    key(whose, &from_file(path, &place)?, &place).map(drop)
+    let (file, at) = (path.to_owned(), place.clone());
+    key(whose, &with_rights(&place, move || from_file(&file, &at))?, &place)
 }
 
 /// Reads a file that only we may read. The checks are made on the opened file, not on whatever has its name by then.
@@ -276,32 +281,41 @@ fn read(file: File, place: &str) -> Result<Secret, String> {
     }
 }
 
-/// Work for the thread of [`keep_command_runner`].
+/// Work for the thread of [`keep_key_reader`].
 type Errand = Box<dyn FnOnce() + Send>;
 
-/// Sends to the thread that runs commands, if there is one.
-static RUNNER: OnceLock<mpsc::Sender<Errand>> = OnceLock::new();
+/// Sends to the thread that reads keys, if there is one.
+static READER: OnceLock<mpsc::Sender<Errand>> = OnceLock::new();
 
-/// Starts the thread that runs `key_command`s from now on. Call it before this process gives up its rights: a password
-/// manager needs the user's rights, and a process that a restricted thread starts is as restricted as the thread.
-pub fn keep_command_runner() {
+/// Starts the thread that reads key files and runs `key_command`s from now on. Call it before this process gives up its
+/// rights: the file that it may read is the one that has the name then, and a key is often renewed by another file that
+/// takes the name; a password manager needs the user's rights, and a process that a restricted thread starts is as
+/// restricted as the thread. The thread does `first` before anything else.
+pub fn keep_key_reader(first: impl FnOnce() + Send + 'static) {
     let (sender, errands) = mpsc::channel::<Errand>();
-    let run = move || errands.into_iter().for_each(|errand| errand());
-    if thread::Builder::new().name("key-commands".to_owned()).spawn(run).is_ok() {
-        // A second runner gets no work, and ends.
-        let _ = RUNNER.set(sender);
+    let run = move || {
+        first();
+        errands.into_iter().for_each(|errand| errand());
+    };
+    if thread::Builder::new().name("keys".to_owned()).spawn(run).is_ok() {
+        // A second reader gets no work, and ends.
+        let _ = READER.set(sender);
     }
 }
 
-/// The first line that a command prints. The runner thread runs the command, if there is one.
+/// Has the thread that reads keys read one, if there is such a thread.
+fn with_rights(place: &str, read: impl FnOnce() -> Result<Secret, String> + Send + 'static) -> Result<Secret, String> {
+    let Some(reader) = READER.get() else { return read() };
+    let (sender, key) = mpsc::sync_channel(1);
+    let nobody = || format!("{place} cannot be read: the thread that should has ended");
+    reader.send(Box::new(move || drop(sender.send(read())))).map_err(|_| nobody())?;
+    key.recv().unwrap_or_else(|_| Err(nobody()))
+}
+
+/// The first line that a command prints.
 fn from_command(command: &str, place: &str, time: Duration) -> Result<Secret, String> {
-    let Some(runner) = RUNNER.get() else { return run_command(command, place, time) };
-    let (sender, printed) = mpsc::sync_channel(1);
     let (command, at) = (command.to_owned(), place.to_owned());
-    let errand = move || drop(sender.send(run_command(&command, &at, time)));
-    let nobody = || format!("{place} cannot be run: the thread that should has ended");
-    runner.send(Box::new(errand)).map_err(|_| nobody())?;
-    printed.recv().unwrap_or_else(|_| Err(nobody()))
+    with_rights(place, move || run_command(&command, &at, time))
 }
 
 /// The first line that a command prints. It runs in its own process group, so that the processes that it started can be

@@ -52,7 +52,7 @@ pub use batches::{BatchState, Batches, SubmittedBatch};
 pub use client::{CallTurn, CompletionClient};
 pub use embedder::{EmbedError, Embedder, Made};
 pub use embeddings::{Embedded, Embeddings, PerCall, TextGroup, cost_of, tokens_of};
-pub use key::{KeyPlace, Whose, check_file as check_key_file, keep_command_runner, place as key_place};
+pub use key::{KeyPlace, Whose, check_file as check_key_file, keep_key_reader, place as key_place};
 pub use rerank::RerankClient;
 pub use runtime::ProviderRuntime;
 pub use spender::{Account, Owed, Spender, Unanswered, Wanted};

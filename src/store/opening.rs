@@ -250,8 +250,9 @@ fn open_or_replace(
                 }
                 Err(fault) => {
                     // What was paid for before it ended can be read.
-                    keep_unknown(&scan, journal)?;
+                    let kept = keep_unknown(&scan, journal);
                     salvage::drop_damaged(trees);
+                    kept?;
                     fault
                 }
             },

@@ -101,6 +101,26 @@ fn nothing_is_asked_before_the_user_agrees_and_all_of_it_after() {
     assert_eq!(model.calls(), 2);
 }
 
+/// At once after a start, whatever is read by then.
+#[test]
+fn an_estimate_is_of_all_notes_though_they_are_read_for_the_first_time() {
+    const NOTES: u64 = 120;
+    let (model, vectors) = (Model::start(), Vectors::start(24));
+    for embedder in [false, true] {
+        let place = Place::new();
+        (0..NOTES).for_each(|n| place.write(&format!("{n}.md"), ATLAS));
+        let config = if embedder { asking_embedder(&vectors, "a") } else { asking(&model, "claude-haiku-4-5") };
+        place.configure(&config);
+        let mut daemon = place.spawn_command(place.command().env("ANTHROPIC_API_KEY", "sk-test-key").arg("run"));
+        daemon.wait_for("a vault", |status| !status.vaults.is_empty());
+        let offer = offered(&mut daemon);
+        assert_eq!((offer.agreed, offer.estimate.notes), (false, NOTES), "{offer:?}");
+        assert!(
+            embedder || daemon.ask(&RebuildRequest { dry_run: true, ..RebuildRequest::default() }).total == Some(NOTES)
+        );
+    }
+}
+
 #[test]
 fn a_no_that_is_lost_is_no_yes() {
     let model = Model::start();

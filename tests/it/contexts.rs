@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use protocol::contexts::StatsRequest;
-use protocol::daemon::ResumeRequest;
+use protocol::daemon::{ReloadRequest, ResumeRequest};
 use protocol::decision::Reason;
 use protocol::jobs::{JobKind, JobState, PauseRequest, RebuildRequest, SyncRequest};
 use protocol::search::SearchRequest;
@@ -116,26 +116,33 @@ fn what_was_answered_is_never_asked_again_after_a_kill() {
 }
 
 #[test]
-fn a_bad_key_stops_the_queue_with_one_message_and_resume_goes_on() {
-    let model = Model::start();
-    model.always(Some(Answer::Raw(
-        401,
-        json!({"type": "error", "error": {"type": "authentication_error", "message": "invalid x-api-key"}}).to_string(),
-        vec![],
-    )));
-    let place = place(&model, "");
-    let mut daemon = start(&place);
-    let status = daemon.wait_for("the queue has stopped", |status| !status.problems.is_empty());
-    assert_eq!(status.problems.len(), 1, "{status:?}");
-    assert_eq!(status.contexts.waiting, 3);
-    // The free context serves meanwhile.
-    assert_eq!(daemon.holding("Northwind"), ["Atlas rollout.md"]);
-    let asked = model.calls();
-    assert!(asked <= 3, "{asked} calls with a bad key");
-    model.always(None);
-    daemon.ask(&ResumeRequest::default());
-    wait_written(&mut daemon);
-    assert!(!daemon.log().contains("sk-test-key"));
+fn a_bad_key_stops_the_queue_with_one_message_and_resume_or_reload_goes_on() {
+    for reloads in [false, true] {
+        let model = Model::start();
+        model.always(Some(Answer::Raw(
+            401,
+            json!({"type": "error", "error": {"type": "authentication_error", "message": "invalid x-api-key"}})
+                .to_string(),
+            vec![],
+        )));
+        let place = place(&model, "");
+        let mut daemon = start(&place);
+        let status = daemon.wait_for("the queue has stopped", |status| !status.problems.is_empty());
+        assert_eq!(status.problems.len(), 1, "{status:?}");
+        assert_eq!(status.contexts.waiting, 3);
+        // The free context serves meanwhile.
+        assert_eq!(daemon.holding("Northwind"), ["Atlas rollout.md"]);
+        let asked = model.calls();
+        assert!(asked <= 3, "{asked} calls with a bad key");
+        model.always(None);
+        if reloads {
+            assert!(daemon.ask(&ReloadRequest {}).problems.is_empty());
+        } else {
+            daemon.ask(&ResumeRequest::default());
+        }
+        wait_written(&mut daemon);
+        assert!(!daemon.log().contains("sk-test-key"));
+    }
 }
 
 #[test]

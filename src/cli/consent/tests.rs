@@ -59,6 +59,7 @@ fn contexts_of_another_model_are_kept_unless_they_are_to_be_replaced() {
             .contains("12 contexts, older than the model, the prompt or the last rebuild, are written anew: 12 chunks"),
         "{replaced}"
     );
+    assert!(replaced.contains("nothing waits for it.\n") && replaced.contains("minute; 3 days"), "{replaced}");
 }
 
 #[test]

@@ -478,10 +478,7 @@ fn index_checks(vault: &VaultFacts, name: &str, writable: bool) -> Vec<Check> {
             format!("{name}: {} moved aside", counted(vault.store.moved_aside.len() as u64, "damaged database"));
         found.push(
             Check::note("store", finding)
-                .because(
-                    "what could be read of what a model had written was taken out of them and the journal; they are kept for \
-                     whoever wants to know",
-                )
+                .because("what a model had written came back as far as it could be read; they are kept for whoever wants to know")
                 .remedy(format!("rm -r {}", typed(newest))),
         );
     }

@@ -65,7 +65,17 @@ fn the_bar_counts_contexts_once_they_are_counted() {
     assert_eq!((bar.length(), bar.position()), (Some(3350), 40));
     assert_eq!(bar.message(), "3 failed, $0.42, 2 min 5 s left");
     // Of a price that nobody knows no sum is shown.
-    assert!(!progress(&ContextProgress { micro_dollars: 0, ..writing }).contains('$'));
+    assert!(!progress(&job(), &ContextProgress { micro_dollars: 0, ..writing }).contains('$'));
+}
+
+#[test]
+fn a_job_that_waits_for_a_batch_says_so() {
+    let contexts = job().contexts.map(|contexts| ContextProgress { processed: 0, failed: 0, ..contexts });
+    let phase = |phase: &str| Job { state: JobState::Running, contexts, phase: phase.to_owned(), ..job() };
+    assert_eq!(running(&phase("waiting for the batch")), "rebuild: 0 of 3,350 contexts, waiting for the batch");
+    assert_eq!(running(&phase(WRITING_CONTEXTS)), "rebuild: 0 of 3,350 contexts");
+    let decides = Job { contexts: None, ..phase("rebuilding") };
+    assert_eq!(running(&decides), "rebuild: 670 of 670 notes");
 }
 
 #[test]

@@ -18,9 +18,7 @@ impl Errands {
         let (errands, inbox) = mpsc::channel::<Errand>();
         let run = move || {
             // Neither this thread nor a program that it starts need gain rights.
-            if let Err(error) = super::gain_no_rights() {
-                tracing::warn!(%error, "a thread that keeps its rights may gain others");
-            }
+            super::gain_no_rights();
             inbox.into_iter().for_each(|errand| errand());
         };
         thread::Builder::new().name(thread.to_owned()).spawn(run).ok().map(|_| Errands(errands))

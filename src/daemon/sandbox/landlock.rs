@@ -4,8 +4,8 @@
 //! The daemon restricts itself once, before its working threads start and before the first note is read. Every later
 //! thread inherits the restriction, and nothing can widen it again. For a configuration that needs more, the process
 //! restarts itself, by a thread that was started before and does nothing else ([`super::successor`]). Restricted
-//! threads cannot start programs; another such thread runs the commands that print keys
-//! ([`provider::keep_command_runner`]).
+//! threads cannot read keys or start programs; another such thread reads key files and runs the commands that print keys
+//! ([`provider::keep_key_reader`]).
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,6 @@ use protocol::folders::{Folders, home};
 use protocol::status::{Enforcement, Sandbox};
 
 use crate::daemon::config::Config;
-use context::settings::KeyConfig;
 use index::embed::settings::EmbedProvider;
 use index::search::rerank::RerankProvider;
 use provider::hub::located;
@@ -112,12 +111,9 @@ impl Rules {
         self
     }
 
-    /// What models need: keys, folders, connections.
+    /// What models need: commands, folders, connections.
     fn providers(&mut self, config: &Config) {
-        for KeyConfig { file, command, .. } in config.keys() {
-            self.reads.extend(file.clone());
-            self.commands |= command.is_some();
-        }
+        self.commands = config.keys().any(|key| key.command.is_some());
         self.reads.extend(config.engine.teams.values().filter_map(|team| team.ca_file.clone()));
         let rerank = config.engine.rerank.provider;
         let (shelf, hub_cache) = (Shelf::of(&config.engine.data_dir), Folders::here().hub_cache);

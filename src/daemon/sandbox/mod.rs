@@ -10,15 +10,13 @@ pub mod successor;
 pub use landlock::Rules;
 pub use own::{Closed, OWN, close_to_others, make_files_private};
 
-/// Prevents this thread, and what it starts, from gaining rights that it does not have; where the kernel cannot do
-/// that, this does nothing.
-///
-/// # Errors
-/// The kernel refuses.
-pub fn gain_no_rights() -> std::io::Result<()> {
+/// Prevents this thread, and what it starts, from gaining rights that it does not have. Where the kernel cannot do that,
+/// this does nothing; where it refuses, the thread goes on.
+pub fn gain_no_rights() {
     #[cfg(target_os = "linux")]
-    rustix::thread::set_no_new_privs(true)?;
-    Ok(())
+    if let Err(error) = rustix::thread::set_no_new_privs(true) {
+        tracing::warn!(%error, "a thread that keeps its rights may gain others");
+    }
 }
 
 /// Keeps the memory of this process out of core dumps: it holds the key of a provider.

@@ -19,15 +19,15 @@ use provider::{Completion, Failure, FailureKind};
 use store::{Store, StoreError};
 
 /// Judges answers, keeps what is of use in the journal, and tells of it; blocks. What a former process kept is not
-/// kept again. Returns what was used, by note.
+/// kept again. Returns what was used, by note, and how many questions may be asked again in the same words.
 pub(super) fn keep(
     author: &Author,
     store: &Store,
     mut items: HashMap<String, Item>,
     results: Vec<(String, Result<Completion, Failure>)>,
     tell: &Tell,
-) -> Result<Vec<(String, Settled)>, Halt> {
-    let mut used = Vec::with_capacity(items.len());
+) -> Result<(Vec<(String, Settled)>, usize), Halt> {
+    let (mut used, mut unanswered) = (Vec::with_capacity(items.len()), 0);
     follow(store, &mut items)?;
     for (id, result) in results {
         let Some(item) = items.remove(&id) else { continue };
@@ -45,13 +45,16 @@ pub(super) fn keep(
                     for wanted in &item.keys {
                         tried(store, &item, wanted, tell)?;
                     }
+                } else {
+                    unanswered += 1;
                 }
             }
         }
     }
     // Questions whose answers are missing or could not be read.
+    unanswered += items.len();
     used.extend(items.into_values().map(|item| (item.path.to_string(), unknown(author, &item.prompt))));
-    Ok(used)
+    Ok((used, unanswered))
 }
 
 /// Has the questions name their notes by where these are now: another note may have the place of one that has moved. A

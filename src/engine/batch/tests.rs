@@ -94,6 +94,20 @@ fn an_answer_is_kept_though_another_came_meanwhile() {
 }
 
 #[test]
+fn requests_that_come_back_without_an_answer_are_counted() {
+    let bench = bench();
+    let record = bench.save("a.md", &report(2));
+    let handed = hand(&bench, &record);
+    let expired = json!({ "custom_id": result(&bench, &record)["custom_id"], "result": { "type": "expired" } });
+    bench.answer([say(&status("in_progress")), say(&status("ended")), say(&expired)]);
+    bench.drive(10 * SECOND);
+    let told = handed.told.lock();
+    let Some(BatchEvent::End(End::Unanswered(why))) = told.last() else { panic!("{told:?}") };
+    assert!(why.contains("1 of 1 requests"), "{why}");
+    assert_eq!(bench.reserved(), 0);
+}
+
+#[test]
 fn an_answer_that_a_former_process_kept_is_kept_for_the_edited_text_as_it_was_then() {
     let bench = bench();
     let record = bench.save("a.md", &report(2));

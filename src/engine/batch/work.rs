@@ -129,6 +129,7 @@ async fn run(author: Author, job: BatchJob) -> Result<End, Halt> {
         tell,
         used: Vec::new(),
         lost: None,
+        unanswered: 0,
         lock: Arc::new(lock),
     };
     work.run().await
@@ -183,6 +184,8 @@ struct Work {
     used: Vec<(String, Settled)>,
     /// Why a part has no answers.
     lost: Option<&'static str>,
+    /// Requests that came back without an answer.
+    unanswered: usize,
     /// Also held by blocking work that outlives this.
     lock: Arc<File>,
 }
@@ -197,7 +200,12 @@ impl Work {
         }
         // Everything is in the journal.
         self.forget()?;
-        Ok(self.lost.map_or(End::Done, |why| End::OneByOne(why.to_owned())))
+        let requests = self.state.parts.iter().map(Part::handed_in).sum::<u64>();
+        Ok(match (self.lost, self.unanswered) {
+            (Some(why), _) => End::OneByOne(why.to_owned()),
+            (None, 0) => End::Done,
+            (None, open) => End::Unanswered(format!("the batch left {open} of {requests} requests unanswered")),
+        })
     }
 
     /// The next part that is to be handed in, or may have been.
@@ -474,7 +482,9 @@ impl Work {
             drop(lock);
             judged
         });
-        self.used.extend(judged.await.map_err(|_| Halt::Store("judging a batch failed".to_owned()))??);
+        let (used, unanswered) = judged.await.map_err(|_| Halt::Store("judging a batch failed".to_owned()))??;
+        self.used.extend(used);
+        self.unanswered += unanswered;
         self.part_mut(at)?.taken = true;
         Ok(())
     }

@@ -4,7 +4,7 @@ use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use super::access::ready;
-use super::{CallError, Handle, estimates};
+use super::{CallError, Handle, estimates, offers};
 use crate::VaultShared;
 use crate::indexer::rebuild::Covered;
 use crate::jobs::{Ended, together};
@@ -76,6 +76,7 @@ pub(super) fn build_generation(
 
 /// What building a generation would take.
 fn would_take(engine: &Handle, name: &str, scope: Scope, vaults: &[Arc<VaultShared>]) -> Result<Job, CallError> {
+    offers::wait_reckoned(vaults)?;
     let (mut contexts, mut vectors) = (Vec::new(), Vec::new());
     for vault in vaults {
         let (_, pipeline) = ready(vault)?;

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, mpsc};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
@@ -15,10 +15,15 @@ use crate::decide::NotePipeline;
 use crate::embedding;
 use crate::indexer::rebuild::Covered;
 use crate::indexer::{Event, vault_dir};
+use crate::jobs::together;
+use crate::patience::LOOK;
 use protocol::contexts::{Estimate, Offer, OfferedWork, Offers, StartContextsRequest};
 
 /// How long an indexer may take to write down what the user said; it may be busy with something else first.
 const PATIENCE: Duration = Duration::from_secs(60);
+
+/// How long a request waits until it is known what the models are to do; that is less than it may take.
+const RECKONED_WITHIN: Duration = Duration::from_secs(5);
 
 /// The last estimates, each with the state of the index that it was made for: an estimate reads the store.
 #[derive(Debug, Default)]
@@ -36,7 +41,8 @@ type Renewable = (u64, Vec<(u64, u64)>);
 /// See [`Handle::start_contexts`].
 pub(super) fn start(engine: &Handle, request: &StartContextsRequest) -> Result<Offers, CallError> {
     let vault = request.vault.as_deref();
-    let offers = offers(engine, vault)?;
+    wait_reckoned(&engine.choose(vault)?)?;
+    let offers = offers(engine, vault, request.replace)?;
     if offers.vaults.is_empty() {
         return Err(CallError::Invalid(
             "no model writes contexts: they are the free template's; `provider` in [context] names a model".to_owned(),
@@ -54,14 +60,14 @@ pub(super) fn start(engine: &Handle, request: &StartContextsRequest) -> Result<O
 
 /// See [`Handle::stop_contexts`].
 pub(super) fn stop(engine: &Handle, vault: Option<&str>) -> Result<Offers, CallError> {
-    let mut offers = say(engine, vault, offers(engine, vault)?, (false, false))?;
+    let mut offers = say(engine, vault, offers(engine, vault, false)?, (false, false))?;
     // A generation beside the one that answers got its yes when it was built.
     let chosen = engine.choose(vault)?;
     let beside = engine.0.indexers.inactive.load();
     for other in beside.iter().filter(|other| chosen.iter().any(|vault| vault.name == other.name)) {
         tell(engine, other, (false, false))?;
         if let Some(pipeline) = other.pipeline() {
-            offers.vaults.extend(offer(engine, other, &pipeline)?);
+            offers.vaults.extend(offer(engine, other, &pipeline, false)?);
         }
     }
     // What is free and stays here, and what the configuration agrees to, goes on.
@@ -118,12 +124,33 @@ fn say_of_reranker(engine: &Handle, agreed: bool) -> Result<bool, CallError> {
     Ok(reranker.is_agreed())
 }
 
-/// What models are to do, by vault; the reranker's offer is for all vaults.
-fn offers(engine: &Handle, vault: Option<&str>) -> Result<Offers, CallError> {
+/// Waits until it is known what the models are to do: an estimate of the notes that happen to be read is far too low.
+///
+/// # Errors
+/// That takes longer, for the reason that is given.
+pub(super) fn wait_reckoned(vaults: &[Arc<VaultShared>]) -> Result<(), CallError> {
+    let until = Instant::now() + RECKONED_WITHIN;
+    for vault in vaults {
+        while vault.is_unreckoned() {
+            if Instant::now() >= until {
+                let read = || format!("what models are to do in vault `{}` is being worked out", vault.name);
+                let why = vault.incomplete().unwrap_or_else(read);
+                return Err(CallError::NotYet(format!(
+                    "{why}. What it takes is not known before that: ask again then"
+                )));
+            }
+            std::thread::sleep(LOOK);
+        }
+    }
+    Ok(())
+}
+
+/// What models are to do, by vault; the reranker's offer is for all vaults. With `replace` they also rewrite contexts.
+fn offers(engine: &Handle, vault: Option<&str>, replace: bool) -> Result<Offers, CallError> {
     let mut offers = Offers::default();
     for vault in engine.choose(vault)? {
         let (_, pipeline) = ready(&vault)?;
-        offers.vaults.extend(offer(engine, &vault, &pipeline)?);
+        offers.vaults.extend(offer(engine, &vault, &pipeline, replace)?);
         offers.vaults.extend(vault.report().vectors_offer.clone());
         // The embedder that serves, if it needed a yes: nothing waits for it, and the yes can be taken back.
         let dir = vault_dir(&engine.0.config.load().data_dir, &vault.path);
@@ -160,13 +187,19 @@ fn reckoned(engine: &Handle, vault: &VaultShared) -> Option<Offer> {
     if let Some((_, offer)) = known.get(&vault.id).filter(|(of, _)| *of == state) {
         return Some(offer.clone());
     }
-    let offer = offer(engine, vault, &pipeline).ok().flatten()?;
+    let offer = offer(engine, vault, &pipeline, false).ok().flatten()?;
     known.insert(vault.id, (state, offer.clone()));
     Some(offer)
 }
 
-/// What a model is to write for a vault; `None` if none is configured.
-fn offer(engine: &Handle, vault: &VaultShared, pipeline: &Arc<NotePipeline>) -> Result<Option<Offer>, CallError> {
+/// What a model is to write for a vault; `None` if none is configured. With `replace` the days are those of rewriting
+/// contexts, too.
+fn offer(
+    engine: &Handle,
+    vault: &VaultShared,
+    pipeline: &Arc<NotePipeline>,
+    replace: bool,
+) -> Result<Option<Offer>, CallError> {
     let runtime = engine.0.runtime(&vault.generation);
     let Some(writer) = &runtime.writer else { return Ok(None) };
     let of = |wanted| {
@@ -176,6 +209,7 @@ fn offer(engine: &Handle, vault: &VaultShared, pipeline: &Arc<NotePipeline>) -> 
     };
     let budget = engine.0.config.load().budget.clone();
     let (at_first, replacing) = (of(Wanted::AtFirst)?, of(Wanted::OldPaid)?);
+    let all = if replace { together(at_first.clone(), replacing.clone()) } else { at_first.clone() };
     Ok(Some(Offer {
         vault: vault.name.clone(),
         what: OfferedWork::Contexts,
@@ -183,7 +217,7 @@ fn offer(engine: &Handle, vault: &VaultShared, pipeline: &Arc<NotePipeline>) -> 
         model: writer.author.model.id.clone(),
         leaves_to: writer.author.client.leaves_to(),
         agreed: !vault.report().unagreed,
-        days: budget.days(at_first.micro_dollars, at_first.tokens_in + at_first.tokens_out),
+        days: budget.days(all.micro_dollars, all.tokens_in + all.tokens_out),
         estimate: at_first,
         kept: replacing.chunks,
         replacing: Some(replacing).filter(|replacing| replacing.chunks > 0),

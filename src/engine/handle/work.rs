@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::access::{ready, state};
 use super::resolve::{self, Named};
-use super::{CallError, Handle, contexts, estimates, permission};
+use super::{CallError, Handle, contexts, estimates, offers, permission};
 use crate::decide::NotePipeline;
 use crate::indexer::Event;
 use crate::indexer::rebuild::Covered;
@@ -159,6 +159,10 @@ pub(super) fn rebuild(engine: &Handle, asked: RebuildRequest) -> Result<Job, Cal
         return Err(CallError::Conflict { message, job: running.job });
     }
     let chosen = engine.choose(scope.vault.as_deref())?;
+    let is_estimated = dry_run || audience.is_assistant();
+    if is_estimated {
+        offers::wait_reckoned(&chosen)?;
+    }
     let (vaults, under) = vaults_of(chosen.clone(), &scope, audience)?;
     let covered = Covered { under, audience, stale };
     let mut total = 0;
@@ -172,7 +176,7 @@ pub(super) fn rebuild(engine: &Handle, asked: RebuildRequest) -> Result<Job, Cal
         // Of all vaults: a vault that has a hidden note of this name must not be told from others.
         return Err(resolve::unknown(&chosen, path, audience));
     }
-    if dry_run || audience.is_assistant() {
+    if is_estimated {
         let pipelines: Vec<Arc<NotePipeline>> = vaults.iter().filter_map(|vault| vault.pipeline()).collect();
         let estimate = estimates::estimate(
             engine,

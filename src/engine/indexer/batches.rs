@@ -30,6 +30,8 @@ struct Handed {
 pub(super) struct ProviderBatches {
     /// By ticket.
     handed: HashMap<u64, Handed>,
+    /// The run whose unanswered requests were handed in once more.
+    again: Option<u64>,
     /// Whether batches of former processes were looked for.
     sought: bool,
     last_ticket: u64,
@@ -115,6 +117,11 @@ impl ProviderBatches {
     /// A batch has ended; returns its run, or `None` if its writer was replaced meanwhile: then it ends nothing.
     pub(super) fn ended(&mut self, ticket: u64) -> Option<u64> {
         self.handed.remove(&ticket).map(|handed| handed.run)
+    }
+
+    /// Whether what a batch of this run left unanswered is handed in once more.
+    pub(super) fn may_again(&mut self, run: u64) -> bool {
+        self.again.replace(run) != Some(run)
     }
 
     /// Forgets the batches, for their writer is gone; they are looked for again.

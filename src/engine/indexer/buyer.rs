@@ -18,7 +18,7 @@ use crate::runtime::GenerationRuntime;
 use crate::writer::Writer;
 use crate::{EngineError, now_s};
 use note::VaultPath;
-use protocol::jobs::JobKind;
+use protocol::jobs::{JobKind, WRITING_CONTEXTS};
 use provider::ledger::{OverBudget, Purpose};
 
 /// How often an exhausted daily budget is checked again.
@@ -320,7 +320,7 @@ impl Buyer {
             at.actor.tell_part(job, |part| {
                 // A batch says itself what it is doing.
                 if !run.batch {
-                    part.phase = "writing contexts".to_owned();
+                    part.phase = WRITING_CONTEXTS.to_owned();
                 }
                 part.contexts = Some(progress);
                 part.failed.clone_from(&run.failures);
@@ -331,6 +331,8 @@ impl Buyer {
         }
         if left == 0 && !run.batch && is_idle {
             self.pending.run = None;
+            // A call, or a batch, is settled after its last context has come.
+            at.actor.engine.jobs.set_spent(job, at.actor.shared.id, spent.micro_dollars);
             at.actor.end_step(job, Ended::Done);
             return Run::forget(at.pipeline);
         }
@@ -421,7 +423,8 @@ impl Buyer {
     /// Continues a run without a batch: its contexts are asked for one by one.
     fn end_batch(&mut self, at: &At<'_>, run: u64) -> Result<(), EngineError> {
         if let Some(run) = self.pending.run.as_mut().filter(|ours| ours.id == run) {
-            run.batch = false;
+            // It says no longer what the batch is doing.
+            (run.batch, run.announced) = (false, None);
             run.remember(at.pipeline)?;
         }
         self.pending.queue_rebuilt(at.pipeline, machine::now())
@@ -447,11 +450,16 @@ impl Buyer {
                     self.pending.queue.hurry(machine::now());
                 }
                 match (end, job) {
-                    (End::OneByOne(why), Some(job)) => {
+                    (End::Unanswered(why), Some(job)) if self.batches.may_again(run) => {
+                        let problem = format!("{why}, and another one asks for the rest");
+                        at.actor.tell_part(job, |part| part.problem = Some(problem));
+                        Ok(())
+                    }
+                    (End::OneByOne(why) | End::Unanswered(why), Some(job)) => {
                         one_by_one(at, job, &why);
                         self.end_batch(at, run)
                     }
-                    (End::Done | End::OneByOne(_), _) => self.end_batch(at, run),
+                    (End::Done | End::OneByOne(_) | End::Unanswered(_), _) => self.end_batch(at, run),
                     (End::Stopped(why), Some(_)) => {
                         self.pending.run.iter_mut().for_each(|run| run.over = Some(why.clone()));
                         self.stop_run(at, &why)

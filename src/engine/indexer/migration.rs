@@ -170,11 +170,15 @@ impl EmbedderMigration {
         self.stage = Stage::Waiting(estimate);
     }
 
-    /// The user agrees, or takes that back: the migration goes on or waits, and keeps the vectors that it has made.
+    /// The user agrees, or takes that back: the migration goes on or waits, and keeps the vectors that it has made. Nobody
+    /// agrees to what was not offered.
     ///
     /// # Errors
     /// What the user said cannot be written down; then what was said before holds.
     pub(super) fn set_agreed(&mut self, agreed: bool) -> std::io::Result<()> {
+        if agreed && self.offer().is_none() {
+            return Ok(());
+        }
         let changed = self.consent.set_agreed(&self.actor.place.vault_dir, agreed)?;
         if changed && !matches!(self.stage, Stage::Over(_) | Stage::Ended(_)) {
             self.begin_anew();
@@ -206,6 +210,16 @@ impl EmbedderMigration {
             _ => return None,
         };
         self.consent.offer(&self.actor.place.vault.name, OfferedWork::Vectors, estimate.clone())
+    }
+
+    /// Whether the user has to agree to it, and what it takes is not known yet.
+    pub(super) fn is_reckoning(&self) -> bool {
+        let known = match &self.stage {
+            Stage::Closed { why, .. } | Stage::Opening { why } => why.is_some(),
+            Stage::Filling(fill) => fill.approved.is_some(),
+            Stage::Waiting(_) | Stage::Ended(_) | Stage::Over(_) => true,
+        };
+        self.consent.terms().is_some() && !known
     }
 
     /// Whether there is work to do: not while it waits for the user, nor once it has ended.

@@ -367,6 +367,10 @@ impl Indexer {
         let config = self.actor.engine.config.load_full();
         self.notes.freshness.set_timing((&config.watch).into());
         self.migration.iter_mut().for_each(EmbedderMigration::try_again);
+        let serving = &self.notes.commit.pipeline.service;
+        if serving.problem().is_some() {
+            serving.resume();
+        }
         let runtime = self.actor.engine.runtime(&self.actor.shared.generation);
         if !Arc::ptr_eq(&runtime, &self.buyer.pending.runtime) {
             // Answers that the old writer still owes arrive until then; the new writer asks again for the rest.
@@ -456,6 +460,7 @@ impl Indexer {
             kept: self.is_kept(self.actor.engine.throttle.level()),
             bulk: self.notes.work.queued() > 0,
             unagreed: !self.buyer.is_agreed(),
+            unreckoned: self.is_unreckoned(),
             waiting,
             asked: self.buyer.pending.asked(),
             vectors_offer: self.migration.as_ref().and_then(EmbedderMigration::offer),
@@ -496,6 +501,16 @@ impl Indexer {
         }
         let is_first = !notes.freshness.has_looked() && notes.commit.known().is_empty();
         is_first.then(|| self.actor.shared.first_look())
+    }
+
+    /// Whether it is not known yet what the models are to do. What keeps that from going on may last, as a pause does, and
+    /// is said elsewhere: then the records tell as much as is known.
+    fn is_unreckoned(&self) -> bool {
+        let throttle = &self.actor.engine.throttle;
+        let reads = !self.notes.freshness.has_looked() || self.notes.work.has_saves();
+        let reckons = self.migration.as_ref().is_some_and(EmbedderMigration::is_reckoning);
+        let goes_on = !self.notes.is_troubled() && !throttle.all_waits();
+        goes_on && (reads || (reckons && throttle.level() == Brake::Off))
     }
 
     /// Why vectors are not made at present.

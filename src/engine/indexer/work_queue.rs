@@ -24,8 +24,8 @@ struct Batch {
     size: usize,
     left: usize,
     changed: u64,
-    /// Whether it is bulk work on notes whose files are new or have changed.
-    is_of_saves: bool,
+    /// How many of its notes have files that are new or have changed.
+    saves: usize,
     /// Notes that were looked at and need nothing.
     unchanged: u64,
     /// Whether there are too many notes to announce one by one.
@@ -90,8 +90,8 @@ impl WorkQueue {
         self.last_batch += 1;
         let number = self.last_batch;
         let saves = tasks.iter().filter(|task| is_save(task)).count();
-        let (size, left, is_of_saves) = (tasks.len(), tasks.len(), saves > AT_ONCE);
-        let batch = Batch { jobs, size, left, changed: 0, is_of_saves, unchanged, quiet };
+        let (size, left) = (tasks.len(), tasks.len());
+        let batch = Batch { jobs, size, left, changed: 0, saves, unchanged, quiet };
         self.batches.insert(number, batch);
         if tasks.len() <= AT_ONCE {
             tasks.into_iter().rev().for_each(|task| self.tasks.push_front((number, task)));
@@ -227,9 +227,14 @@ impl WorkQueue {
 
     /// While many notes are read that are new or have changed: how many of them are done, of how many.
     pub(crate) fn bulk_of_saves(&self) -> Option<(u64, u64)> {
-        let bulk = self.batches.values().filter(|batch| batch.is_of_saves);
+        let bulk = self.batches.values().filter(|batch| batch.saves > AT_ONCE);
         let far = bulk.map(|batch| (batch.progress().done, batch.unchanged + batch.size as u64));
         far.reduce(|a, b| (a.0 + b.0, a.1 + b.1))
+    }
+
+    /// Whether notes are read that are new or have changed.
+    pub(crate) fn has_saves(&self) -> bool {
+        self.batches.values().any(|batch| batch.saves > 0)
     }
 
     /// Takes out the batches that are done.

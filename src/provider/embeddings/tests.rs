@@ -119,7 +119,7 @@ async fn what_is_no_answer_is_told() {
     let item = |index: u32, vector: &str| format!("{{\"index\":{index},\"embedding\":{vector}}}");
     let data = |items: &[String]| format!("{{\"data\":[{}]}}", items.join(","));
     let cases = [
-        (data(&[item(0, "[1,2]")]), "2 texts were sent, and 1 vectors came"),
+        (data(&[item(0, "[1,2]")]), "texts sent: 2, vectors that came: 1"),
         (data(&[item(0, "[1,2]"), item(0, "[1,2]")]), "which vector is whose"),
         (data(&[item(0, "[1,2]"), item(1, "[1]")]), "differ in their dimensions"),
         (data(&[item(0, "[1,2]"), item(1, "[1,1e99]")]), "no number"),

@@ -136,7 +136,7 @@ impl EmbedWire {
         let vectors = answer.vectors(documents)?;
         let wanted: usize = documents.iter().map(Vec::len).sum();
         if vectors.len() != wanted {
-            return Err(format!("{wanted} texts were sent, and {} vectors came", vectors.len()));
+            return Err(format!("texts sent: {wanted}, vectors that came: {}", vectors.len()));
         }
         let length = vectors.first().map_or(0, Vec::len);
         if vectors.iter().any(|vector| vector.len() != length || length == 0) {
@@ -247,7 +247,7 @@ impl Answer {
 /// stay in their order.
 fn in_order(mut items: Vec<Item>, wanted: usize) -> Result<Vec<Item>, String> {
     if items.len() != wanted {
-        return Err(format!("{wanted} texts were sent, and {} vectors came", items.len()));
+        return Err(format!("texts sent: {wanted}, vectors that came: {}", items.len()));
     }
     if items.iter().all(|item| item.index.is_some()) {
         items.sort_by_key(|item| item.index);

@@ -11,6 +11,7 @@ use protocol::jobs::{Job, JobState, Scope};
 use provider::simulation::What;
 use store::record::{ChunkRecord, NoteRecord};
 
+mod batches;
 mod budget;
 mod consent;
 
@@ -389,24 +390,6 @@ fn a_rebuild_goes_on_after_a_restart_where_it_was_and_within_the_same_budget() {
 }
 
 #[test]
-fn without_a_batch_interface_a_rebuild_goes_on_one_by_one_and_says_so() {
-    let mut bench = bench();
-    bench.save("a.md", &report(2));
-    let number = begin_rebuild(&mut bench, "a.md", true);
-    let poll = |bench: &mut Bench, work: Work| buy(bench, |buyer, at| buyer.poll_batches(at, work));
-    poll(&mut bench, Work { deciding: true, ..IDLE });
-    poll(&mut bench, Work { troubled: true, ..IDLE });
-    bench.shared.throttle.pause(Some(None));
-    poll(&mut bench, IDLE);
-    bench.shared.throttle.pause(None);
-    poll_run(&mut bench, IDLE);
-    assert_eq!((ask(&mut bench, IDLE), job_of(&bench, number).problem), (0, None), "it is to be handed in as one");
-    poll(&mut bench, IDLE);
-    assert!(job_of(&bench, number).problem.is_some_and(|problem| problem.contains("no batch interface")));
-    assert_eq!(ask(&mut bench, IDLE), 1);
-}
-
-#[test]
 fn what_a_rebuild_is_to_decide_about_is_asked_for_by_it_alone() {
     let mut bench = bench();
     save(&mut bench, "a.md", 2);
@@ -449,6 +432,29 @@ fn what_a_cancelled_rebuild_has_cost_is_what_was_booked_in_the_end() {
     let booked = bench.shared.spender.ledger().spent_by_rebuild("v", id).micro_dollars;
     assert!(0 < booked && booked < reserved, "{booked} of {reserved}");
     assert_eq!(shown(&bench), Some(booked));
+}
+
+#[test]
+fn what_a_rebuild_has_cost_is_what_was_booked_after_its_last_context_came() {
+    let mut bench = bench();
+    bench.save("a.md", &report(2));
+    let number = begin_rebuild(&mut bench, "a.md", false);
+    let id = unfinished(&bench).unwrap();
+    bench.answer([(SECOND, Say::Well), (SECOND, Say::Well)]);
+    poll_run(&mut bench, IDLE);
+    assert_eq!(ask(&mut bench, IDLE), 1);
+    bench.drive(SECOND / 2);
+    // The last of them is known before the call that brought it is booked.
+    answer(&mut bench, "a.md");
+    poll_run(&mut bench, IDLE);
+    let shown = |bench: &Bench| job_of(bench, number).contexts.map(|contexts| contexts.micro_dollars);
+    let reserved = shown(&bench).unwrap();
+    bench.drive(2 * SECOND);
+    end(&mut bench, "a.md", Ok(()));
+    poll_run(&mut bench, IDLE);
+    let booked = bench.shared.spender.ledger().spent_by_rebuild("v", id).micro_dollars;
+    assert!(0 < booked && booked < reserved, "{booked} of {reserved}");
+    assert_eq!((shown(&bench), job_of(&bench, number).state), (Some(booked), JobState::Done));
 }
 
 #[test]

@@ -119,7 +119,13 @@ fn what_waits_for_a_yes_does_nothing_until_it_is_said_here_or_of_another_generat
         let migration = EmbedderMigration::new(&bench.indexer.actor, EmbedConfig::default(), consent);
         EmbedderMigration { stage: Stage::Waiting(Estimate { notes: 3, ..Estimate::default() }), ..migration }
     };
+    // Nobody knows yet what it takes, so there is nothing to agree to.
+    let mut unoffered = EmbedderMigration { stage: Stage::Opening { why: None }, ..waiting() };
+    unoffered.set_agreed(true).unwrap();
+    assert!(unoffered.is_reckoning());
+
     let mut migration = waiting();
+    assert!(!migration.is_reckoning());
     migration.look_for_yes();
     assert!(!opens(&bench, &mut migration) && !migration.is_at_work());
     assert_eq!((migration.next_wake(true), migration.problem(true)), (None, None));

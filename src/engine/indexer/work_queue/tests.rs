@@ -114,3 +114,17 @@ fn on_battery_what_is_made_anew_waits_and_a_save_does_not() {
     assert_eq!(queue.next(Brake::Bulk).unwrap().1.path, path("new0.md"));
     assert!(queue.next(Brake::All).is_none());
 }
+
+#[test]
+fn it_is_known_whether_new_notes_are_read() {
+    let mut queue = WorkQueue::default();
+    queue.enqueue(vec![Task::again(path("a.md")), Task::rebuild(path("b.md"), 7)], true);
+    assert!(!queue.has_saves());
+    queue.enqueue(vec![save("c.md")], false);
+    let (ticket, _) = queue.next(Brake::Off).unwrap();
+    assert!(queue.has_saves(), "until it is settled");
+    let (_, waiting) = queue.landed(&path("c.md"), ticket).unwrap();
+    queue.settle(&waiting, Settled::Changed);
+    queue.take_finished();
+    assert!(!queue.has_saves());
+}
