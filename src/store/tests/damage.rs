@@ -204,28 +204,6 @@ fn a_lost_journal_is_written_again_from_the_database() {
     }
 }
 
-#[test]
-fn a_database_that_ends_early_has_the_contexts_that_a_lost_journal_had() {
-    let (dir, before) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    let store = written(dir.path());
-    let sled = dir.path().join(compact::SLED);
-    copy_all(&sled, before.path());
-    let (at, write) = put(&name(0), 2, 2);
-    store.apply(&at, write).unwrap();
-    store.flush(true).unwrap();
-    drop(store);
-    fs::remove_dir_all(&sled).unwrap();
-    copy_all(before.path(), &sled);
-    fs::remove_file(dir.path().join(JOURNAL)).unwrap();
-    let (store, opened) = open(dir.path());
-    assert!(opened.quarantined.is_some_and(|(_, why)| why.contains("had been on the disk")));
-    for n in 0..NOTES {
-        for key in paid_keys(&name(n), 6, 1) {
-            assert!(store.archived(key).unwrap().is_some(), "note {n}");
-        }
-    }
-}
-
 /// The other half of the tests below: with the variable set it is a process of its own that writes until
 /// it is killed or may not write on.
 #[test]
