@@ -36,12 +36,16 @@ fn within(file: &str, root: &Path, home: impl FnOnce() -> Option<PathBuf>) -> Op
 /// The path from the vault's root of what a link names from the root of the repository, or of Obsidian's vault, that the
 /// vault is a part of.
 fn below(link: &Link, root: &Path, exists: impl Fn(&Path) -> bool) -> Option<String> {
-    let path =
-        link.target.strip_prefix('/').or_else(|| (link.kind == LinkKind::Wiki).then_some(link.target.as_str()))?;
+    let (path, marks) = match link.target.strip_prefix('/') {
+        Some(path) => (path, &ROOTS[..]),
+        // Obsidian writes whole paths without a slash before them.
+        None if link.kind == LinkKind::Wiki => (link.target.as_str(), &ROOTS[..1]),
+        None => return None,
+    };
     let is_own = || path.split('/').next().is_some_and(|first| exists(&root.join(first)));
     root.ancestors().skip(1).find_map(|above| {
         let rest = Path::new(path).strip_prefix(root.strip_prefix(above).ok()?).ok()?.to_str()?;
-        let is_root = || ROOTS.iter().any(|mark| exists(&above.join(mark)));
+        let is_root = || marks.iter().any(|mark| exists(&above.join(mark)));
         (!rest.is_empty() && is_root() && !is_own()).then(|| format!("/{rest}"))
     })
 }
@@ -80,16 +84,17 @@ mod tests {
             ("/r/p/docs", "[x](/docs/a.md)", None),
             ("/r/p/docs", "[x](/p/docs)", None),
             ("/r/p/docs", "[x](/p/other/a.md)", None),
-            ("/r/docs", "[[docs/a|text]]", Some("/a")),
+            ("/r/docs", "[x](/docs/a.md)", Some("/a.md")),
+            ("/r/docs", "[[docs/a]]", None),
             ("/r/p/docs/own", "[x](/own/a.md)", None),
-            ("/home/u/Work", "[[Work/Projects/Plan]]", Some("/Projects/Plan")),
+            ("/home/u/Work", "[[Work/Projects/Plan|plan]]", Some("/Projects/Plan")),
             ("/home/u/Work", "[[Workshop/Plan]]", None),
             ("/home/v/Work", "[[Work/Projects/Plan]]", None),
         ] {
             let link = note::link(text).unwrap();
             assert_eq!(below(&link, Path::new(root), |path| there.contains(&path)).as_deref(), expected, "{text}");
         }
-        let own = note::link("[[own/a]]").unwrap();
+        let own = note::link("[x](/own/a.md)").unwrap();
         assert_eq!(below(&own, Path::new("/r/own"), |path| there.contains(&path) || path.ends_with("own/own")), None);
     }
 
