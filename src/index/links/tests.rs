@@ -325,7 +325,7 @@ proptest! {
             let mentions = targets.iter().map(|(one, other)| other.iter().fold(one.clone(), |one, other| format!("{one}\n{other}")));
             let mentions: Vec<String> = mentions.collect();
             let note = NoteEntry {
-                texts: Said { title: *title, links: &mentions, ..Said::default() }.pack(),
+                texts: Said { title, links: &mentions, ..Said::default() }.pack(),
                 ..super::super::testing::note(no, 1, &format!("{folder}{stem}.md"))
             };
             links.add(&note);

@@ -462,14 +462,12 @@ impl Reader<'_> {
             }
             None => return None,
         };
-        match self.year_of(end) {
-            Some((end, year)) => Some((end, dates::quarter_of(year, number)?)),
-            // `T3` alone is a name of many things.
-            None => {
-                let latest = dates::latest(self.today, |year| dates::quarter_of(year, number));
-                Some((end, latest.filter(|_| quarter(word).is_some() && word.starts_with('q'))?))
-            }
+        if let Some((end, year)) = self.year_of(end) {
+            return Some((end, dates::quarter_of(year, number)?));
         }
+        // `T3` alone is a name of many things.
+        let latest = dates::latest(self.today, |year| dates::quarter_of(year, number));
+        Some((end, latest.filter(|_| quarter(word).is_some() && word.starts_with('q'))?))
     }
 
     fn is_quarter(&self, at: usize) -> bool {

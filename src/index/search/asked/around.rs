@@ -273,15 +273,12 @@ impl Reader<'_> {
     /// up to it.
     fn day_before(&self, at: usize, mut second: Range<usize>, last: Date) -> Option<Days> {
         let word = self.word(at)?;
-        let start = match word.split_once('.') {
-            Some((day, month)) => {
-                let (day, month) = (dates::number(day, 1..=2)?, dates::number(month, 1..=2)?);
-                dates::latest(last, |year| dates::running("day", Date::new(year, month, day).ok()?))?.0
-            }
-            None => {
-                second.find(|at| self.word(*at).and_then(day).is_some())?;
-                last.with().day(day(word)?).build().ok()?
-            }
+        let start = if let Some((day, month)) = word.split_once('.') {
+            let (day, month) = (dates::number(day, 1..=2)?, dates::number(month, 1..=2)?);
+            dates::latest(last, |year| dates::running("day", Date::new(year, month, day).ok()?))?.0
+        } else {
+            second.find(|at| self.word(*at).and_then(day).is_some())?;
+            last.with().day(day(word)?).build().ok()?
         };
         dates::running("day", start).filter(|_| start <= last)
     }

@@ -196,7 +196,7 @@ fn number(text: &str) -> Option<(i16, &str)> {
         return Some((number.parse().ok().filter(|_| digits <= 4)?, rest));
     }
     // A year has its digits side by side: `二〇二五`.
-    let end = text.find(|c| !numeral(c).is_some_and(|value| value < 10)).unwrap_or(text.len());
+    let end = text.find(|c| numeral(c).is_none_or(|value| value >= 10)).unwrap_or(text.len());
     if text[..end].chars().count() == 4 {
         return Some((text[..end].chars().filter_map(numeral).fold(0, |year, digit| year * 10 + digit), &text[end..]));
     }
