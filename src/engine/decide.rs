@@ -362,7 +362,7 @@ impl NotePipeline {
             kind: note.kind.clone(),
             date: note.days.day().map(|date| date.to_string()),
             properties: serde_json::Value::Object(note.front.properties.clone()).to_string(),
-            links: mentions(&note, self.rules.logseq, &self.root),
+            links: mentions(note, self.rules.logseq, &self.root),
             conflict: is_conflict(note.path.file_name()),
             warnings: note.warnings.iter().take(20).map(|w| (w.line, w.message.clone())).collect(),
             decided: old.map(|old| old.decided).filter(|_| unchanged).unwrap_or((plan.reason, now)),

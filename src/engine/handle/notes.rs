@@ -144,13 +144,11 @@ pub(super) fn explain(engine: &Handle, vault: Option<&str>, path: &str) -> Resul
     }
     let Named { vault, path, .. } = found?;
     let (_, pipeline) = ready(&vault)?;
-    match stored(&pipeline, &path)? {
-        Some((record, _)) => Ok(vec![recorded(&vault.name, &record)]),
-        None => {
-            let why = resolve::left_out(&vault, &path);
-            Err(not_found("note", path.as_str(), why.as_deref().unwrap_or("nothing was decided about it yet")))
-        }
+    if let Some((record, _)) = stored(&pipeline, &path)? {
+        return Ok(vec![recorded(&vault.name, &record)]);
     }
+    let why = resolve::left_out(&vault, &path);
+    Err(not_found("note", path.as_str(), why.as_deref().unwrap_or("nothing was decided about it yet")))
 }
 
 /// What a record remembers of the last decision that changed a note.
