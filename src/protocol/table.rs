@@ -65,7 +65,7 @@ pub enum Pool {
     Model,
     /// A reranker or a model with a deadline of seconds, and then a processor.
     Assisted,
-    /// The disk: the snapshot that has everything saved before the request.
+    /// The disk: the snapshot that has everything saved before the request, or the first one of all notes.
     Fresh,
     /// The graph of the present snapshot.
     Graph,
@@ -222,20 +222,20 @@ methods! {
         "The last decisions about a note, newest first.";
     Sync "sync" SyncRequest => Job, Engine, Job, [NotFound Paused Storage],
         "Looks at the disk now; with `wait`, answers when all that was saved before is searchable.";
-    Rebuild "rebuild" RebuildRequest => Job, Engine, Job, [NotFound Forbidden Conflict Paused Storage],
+    Rebuild "rebuild" RebuildRequest => Job, Fresh, Job, [NotFound Forbidden Conflict Paused Storage],
         "Makes everything in a vault, folder or note anew.";
     GenerateContext "generate_context" GenerateRequest => GeneratedContext, Model, Provider,
         [Forbidden Provider],
         "A context for a chunk of a text that lies in no vault.";
     ContextsReview "contexts.review" ReviewRequest => Reviews, Engine, Daemon, [NotFound Storage],
         "Contexts that a model wrote, beside their chunks, for a person to judge.";
-    ContextsStart "contexts.start" StartContextsRequest => Offers, Engine, Daemon, [NotFound Forbidden Storage],
+    ContextsStart "contexts.start" StartContextsRequest => Offers, Fresh, Daemon, [NotFound Forbidden Storage],
         "The user agrees that models are shown a vault and paid: for contexts, vectors, reranking; tells what that takes.";
     ContextsStop "contexts.stop" StopContextsRequest => Offers, Engine, Daemon, [NotFound Storage],
         "The user takes that back: no model is asked by itself any more.";
     Generations "generations" GenerationsRequest => GenerationList, Engine, Daemon, [NotFound Storage],
         "Ways of writing contexts that the configuration has, and how far each is built.";
-    GenerationsBuild "generations.build" BuildGenerationRequest => Job, Engine, Daemon,
+    GenerationsBuild "generations.build" BuildGenerationRequest => Job, Fresh, Daemon,
         [NotFound Storage],
         "Builds a generation beside the one that answers; says first what it takes.";
     GenerationsUse "generations.use" UseGenerationRequest => Nothing, Engine, Daemon, [NotFound Storage],

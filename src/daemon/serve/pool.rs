@@ -55,7 +55,7 @@ fn size(pool: Pool) -> Size {
         // A reranker and a model both have deadlines of seconds, so the last call in the queue is answered before the
         // client's own deadline.
         Pool::Assisted => size("searches that ask a reranker or a model", 12, 24, 1_000),
-        Pool::Fresh => size("searches that wait for what was just saved", 8, 24, 1_000),
+        Pool::Fresh => size("requests that wait for what was just saved", 8, 24, 1_000),
         Pool::Graph => size("requests for the graph", 2, 8, 1_000),
         // A connection looks at its watches one by one, so no more looks wait than there are connections.
         Pool::Watch => size("watches", 1, usize::MAX, 1_000),

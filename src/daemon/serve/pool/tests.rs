@@ -32,6 +32,9 @@ fn each_kind_of_wait_has_a_pool_of_its_own() {
     assert_eq!(pool(Method::GenerateContext, json!({ "chunk": "x", "document": "x" }), alone), Pool::Model);
     assert_eq!(pool(Method::Graph, json!({}), alone), Pool::Graph);
     assert_eq!(pool(Method::Cancel, json!({ "job": 1 }), expands), Pool::Engine);
+    // They wait for the first index.
+    assert_eq!(pool(Method::ContextsStart, json!({}), alone), Pool::Fresh);
+    assert_eq!(pool(Method::Rebuild, json!({}), alone), Pool::Fresh);
 }
 
 #[test]
