@@ -52,8 +52,6 @@ fn below(link: &Link, root: &Path, exists: impl Fn(&Path) -> bool) -> Option<Str
 
 #[cfg(test)]
 mod tests {
-    use note::{NoteRules, VaultPath};
-
     use super::*;
 
     #[test]
@@ -102,6 +100,8 @@ mod tests {
     #[cfg(unix)]
     #[test]
     fn each_is_mentioned_once() {
+        use note::{NoteRules, VaultPath};
+
         let dir = tempfile::tempdir().unwrap();
         let (real, root) = (dir.path().join("real"), dir.path().join("link"));
         std::fs::create_dir(&real).unwrap();
